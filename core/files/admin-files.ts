@@ -11,6 +11,7 @@ import {
   type DraftCaller,
   type FileChange,
   NO_TOOL_CALL,
+  revertTo,
   type Written,
 } from './draft.ts';
 import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
@@ -101,17 +102,7 @@ export function createAdminFiles(
       const { reason, target, qualifies, held, startedAt } = options;
       const { action = 'revisions.revert', details } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
-        key,
-        ifVersion,
-        change:
-          content === null
-            ? deletion('revert', reason)
-            : {
-                content,
-                facts: checkContent(content, Number.MAX_SAFE_INTEGER),
-                action: 'revert' as const,
-                reason,
-              },
+        ...{ key, ifVersion, change: revertTo(content, reason) },
       }));
       const keys = prepared.map(({ key }) => key);
       const write = {

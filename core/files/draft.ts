@@ -11,7 +11,7 @@ import type {
 import type { Changes, Current } from '../contracts/storage.ts';
 import type { WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
-import { type ContentFacts, NO_CONTENT } from './content.ts';
+import { checkContent, type ContentFacts, NO_CONTENT } from './content.ts';
 import { appendToChain } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
@@ -434,6 +434,16 @@ export function versionConflict(
   return new MemoryError('VERSION_CONFLICT', `${path} ${state}, ${wanted}.`, {
     details: { path, expected, actual },
   });
+}
+
+/**
+ * The change that restores an earlier content; `null` deletes the file. The content is accepted even
+ * if the limit is lower now.
+ */
+export function revertTo(content: string | null, reason: string | null): FileChange {
+  if (content === null) return deletion('revert', reason);
+  const facts = checkContent(content, Number.MAX_SAFE_INTEGER);
+  return { content, facts, action: 'revert', reason };
 }
 
 /** The change that deletes a file. */

@@ -7,7 +7,7 @@ import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
 import { parseHostActor } from './actor.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
-import { deletion, type DraftCaller, type FileChange, NO_TOOL_CALL } from './draft.ts';
+import { type DraftCaller, type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
 import { isUuid } from '../ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
@@ -110,13 +110,10 @@ function parseHostChange(
   maxFileBytes: number,
 ): FileChange {
   const words = checkReason(reason);
-  if (content === null) {
-    if (isRevert) return deletion('revert', words);
-    throw invalidField('/content', 'is null in a revert alone', 'content');
-  }
-  // An earlier content is accepted even if the limit is lower now.
-  const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
-  return { content, facts, action: isRevert ? 'revert' : 'write', reason: words };
+  if (isRevert) return revertTo(content, words);
+  if (content === null) throw invalidField('/content', 'is null in a revert alone', 'content');
+  const facts = checkContent(content, maxFileBytes);
+  return { content, facts, action: 'write', reason: words };
 }
 
 /** Throws `INVALID_REQUEST` for an unknown tool: plugins in JavaScript may pass anything. */

@@ -116,19 +116,13 @@ export async function verifyMemory(
     );
   }
   result.chainedSince = chainedAfter === null ? null : toTime(toIdMs(chainedAfter));
+  const toFindings = (invariant: Finding['invariant'], messages: readonly string[] = []) =>
+    messages.map((message) => ({ invariant, path: null, message }));
   await attempt('rows without an owner cannot be looked for', async () =>
-    ((await storage.inspection?.orphans(MOST_FINDINGS)) ?? []).map((message) => ({
-      invariant: 'I5',
-      path: null,
-      message,
-    })),
+    toFindings('I5', await storage.inspection?.orphans(MOST_FINDINGS)),
   );
   await attempt('the database cannot be checked', async () =>
-    ((await storage.inspection?.problems?.()) ?? []).map((message) => ({
-      invariant: 'storage',
-      path: null,
-      message,
-    })),
+    toFindings('storage', await storage.inspection?.problems?.()),
   );
   return result;
 }
