@@ -85,6 +85,20 @@ export async function* readRows<Row>(
   }
 }
 
+/** Reads all rows of a list that goes on after the key of a row, until it has no more. */
+export async function* readByKey<Row, Key>(
+  list: (after: Key | null) => Promise<readonly Row[]>,
+  { keyOf, after = null }: { keyOf: (row: Row) => Key; after?: Key | null },
+): AsyncGenerator<Row, void> {
+  for (let from = after; ;) {
+    const rows = await list(from);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    from = keyOf(last);
+  }
+}
+
 function encodeCursor(tag: string, key: PageKey): string {
   return Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
 }

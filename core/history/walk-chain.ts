@@ -1,7 +1,7 @@
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { readRows } from '../page.ts';
+import { readByKey, readRows } from '../page.ts';
 import { chainStart, hashRow, linkHash } from './chain.ts';
 
 const PAGE_ROWS = 500;
@@ -70,7 +70,10 @@ async function* mergeById(
   const kept = readRows((page) => revisions.list({ scope }, page), {
     after: after === null ? null : [after],
   });
-  const pruned = listPruned(inspection, scope, after);
+  const pruned = readByKey((from) => inspection.pruned(scope, { after: from, limit: PAGE_ROWS }), {
+    keyOf: ({ id }) => id,
+    after,
+  });
   let [one, other] = [await kept.next(), await pruned.next()];
   while (one.done !== true || other.done !== true) {
     if (one.done !== true && (other.done === true || one.value.id <= other.value.id)) {
@@ -83,18 +86,5 @@ async function* mergeById(
       yield { type: 'pruned', ...other.value };
       other = await pruned.next();
     }
-  }
-}
-
-async function* listPruned(
-  inspection: InspectionStore,
-  scope: ScopeKey,
-  start: string | null,
-): AsyncGenerator<PrunedRevision, void> {
-  for (let after = start; ;) {
-    const page = await inspection.pruned(scope, { after, limit: PAGE_ROWS });
-    yield* page;
-    after = page.at(-1)?.id ?? null;
-    if (after === null) return;
   }
 }

@@ -4,6 +4,7 @@ import type { IndexStore, StaleMark } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
 import { groupBy } from '../../group-by.ts';
+import { readByKey } from '../../page.ts';
 import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import { updateIndex } from './index-update.ts';
@@ -207,11 +208,15 @@ export function createIndexer(deps: {
   }
 
   async function reindex(progress?: (done: number, total: number) => void): Promise<void> {
+    const listScopes = () =>
+      readByKey((after: ScopeKey | null) => store.listScopes(after, SCOPES_READ), {
+        keyOf: ({ scope }) => scope,
+      });
     let total = 0;
-    for await (const { files } of listScopes(store)) total += files;
+    for await (const { files } of listScopes()) total += files;
     let done = 0;
     progress?.(done, total);
-    for await (const { scope } of listScopes(store)) {
+    for await (const { scope } of listScopes()) {
       if (isStopped) break;
       let left = await store.drop(scope);
       done += left;
@@ -268,19 +273,6 @@ export function createIndexer(deps: {
       await Promise.allSettled(underWay);
     },
   };
-}
-
-type ListedScope = Awaited<ReturnType<IndexStore['listScopes']>>[number];
-
-async function* listScopes(store: IndexStore): AsyncGenerator<ListedScope, void> {
-  let after: ScopeKey | null = null;
-  for (;;) {
-    const page: readonly ListedScope[] = await store.listScopes(after, SCOPES_READ);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.scope;
-  }
 }
 
 /** Splits stale files into updates, each of one scope. */
