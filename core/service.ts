@@ -36,7 +36,7 @@ import { observationsOf } from './telemetry/events/observation-store.ts';
 import { createObservability, type Observability } from './telemetry/observability.ts';
 import { createRollUp } from './telemetry/rollups/rollups.ts';
 import { reembed } from './maintenance/reembed.ts';
-import { createReindex, type Reindex } from './maintenance/reindex.ts';
+import { createReindex } from './maintenance/reindex.ts';
 import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createErasures, type Erasures } from './erase/erase.ts';
@@ -89,7 +89,7 @@ export interface Core {
   readonly queue: AccessQueue;
   readonly writeHealth: WriteHealth;
   readonly indexer: Indexer;
-  readonly reindex: Reindex;
+  readonly reindex: ReturnType<typeof createReindex>;
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
   readonly embeddings: EmbeddingWorker | null;
   /** See `reembed.ts`. */

@@ -11,15 +11,9 @@ const REPLACEMENT_STEPS = 32;
 /** Characters copied in one step. */
 const COPIED_CHARACTERS = 16;
 
-/** A patched text and the number of replacements made. */
-interface Patched {
-  content: string;
-  replacements: number;
-}
-
 /**
  * Applies edits one after the other, each to the result of the one before, then appends. Line ends
- * must match exactly. Applies everything, or throws:
+ * must match exactly. Returns the text and the number of replacements made, or throws:
  *
  * - `PATCH_NOT_FOUND`;
  * - `PATCH_AMBIGUOUS`, with the number of matches and the first 20 of their lines;
@@ -33,7 +27,7 @@ export function applyPatch(
   content: string,
   patch: Pick<PatchArguments, 'edits' | 'append'>,
   maxBytes: number,
-): Patched {
+) {
   const budget = new PatchBudget();
   let text = content;
   let replacements = 0;

@@ -13,13 +13,6 @@ export interface BlamedRange {
   revision: RevisionRecord | null;
 }
 
-/** Who wrote each line of a content. */
-interface Blame {
-  ranges: BlamedRange[];
-  /** The time of the oldest revision examined: lines without a revision are older. */
-  oldestAt: number | null;
-}
-
 /** The history that blame reads. */
 type History = Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
 
@@ -32,13 +25,14 @@ const STEPS = 64;
  * Finds the revision that wrote each line of a file's content at a version.
  *
  * Walks back from that content one revision at a time. A revision wrote the lines that it changed;
- * all other lines are older.
+ * all other lines are older. `oldestAt` is the time of the oldest revision examined: lines without a
+ * revision are older.
  */
 export async function blameLines(
   history: History,
   file: FileKey,
   { version, content }: { version: number; content: string },
-): Promise<Blame> {
+) {
   const pause = createPause();
   const lines = createBlamedLines(content);
   let oldestAt: number | null = null;

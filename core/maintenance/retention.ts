@@ -22,14 +22,6 @@ const ROLLUP_DAYS = 400;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
-/** Removes expired rows once an hour, on one instance at a time. */
-interface Retention {
-  start(): void;
-  /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
-  run(options?: { dryRun?: boolean }): Promise<RetentionCounts | null>;
-  stop(): Promise<void>;
-}
-
 interface RetentionDependencies {
   storage: Storage;
   settings: Settings['retention'];
@@ -39,8 +31,11 @@ interface RetentionDependencies {
   log: Logger;
 }
 
-/** Creates the job; nothing runs before `start`. */
-export function createRetention(deps: RetentionDependencies): Retention {
+/**
+ * Creates the job that removes expired rows once an hour, on one instance at a time; nothing runs
+ * before `start`.
+ */
+export function createRetention(deps: RetentionDependencies) {
   const { storage, settings } = deps;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<unknown> | null = null;
@@ -159,11 +154,12 @@ export function createRetention(deps: RetentionDependencies): Retention {
   }
 
   return {
-    start() {
+    start(): void {
       if (timer === null) schedule(FIRST_MS);
     },
+    /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
     run: round,
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       if (timer !== null) clearTimeout(timer);
       await running;

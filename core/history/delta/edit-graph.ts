@@ -11,23 +11,14 @@ const SEARCH_STEPS = 2 ** 20;
  */
 const SEARCH_EDITS = 256;
 
-interface ChangedLines {
-  /** 1 where a line is not in the other text, 0 where it is. */
-  older: Uint8Array;
-  newer: Uint8Array;
-  steps: number;
-}
-
 /**
- * Finds a longest common subsequence of two lists of lines and marks the lines outside it.
+ * Finds a longest common subsequence of two lists of lines and marks the lines outside it: 1 where a
+ * line is not in the other text, 0 where it is.
  *
  * Lines that only one side has can't be part of it, so they are removed first. This makes both the
  * usual edit (some new lines, some removed) and a complete rewrite of 100,000 lines almost free.
  */
-export function findChangedLines(
-  olderLines: readonly string[],
-  newerLines: readonly string[],
-): ChangedLines {
+export function findChangedLines(olderLines: readonly string[], newerLines: readonly string[]) {
   const numbers = new Map<string, number>();
   const olderNumbers = olderLines.map((line) => {
     const known = numbers.get(line);

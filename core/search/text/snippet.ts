@@ -1,14 +1,5 @@
 import type { Passage } from './passages.ts';
 
-/** The part of a file that a result shows. */
-export interface Snippet {
-  /** The best passage with its neighbours, exactly as in the file. */
-  text: string;
-  /** The lines of `text`, counted from 1. */
-  startLine: number;
-  endLine: number;
-}
-
 /** About one paragraph on a screen: enough for an agent to decide whether to read the file. */
 const MAX_SNIPPET_LENGTH = 600;
 
@@ -17,14 +8,15 @@ const MAX_SNIPPET_LENGTH = 600;
  * as fit, nearest first, the following one before the preceding one.
  *
  * It never cuts a passage: one that is longer than `maxLength` stands alone (passages have a limit
- * of their own). `passages` are all passages of `text`.
+ * of their own). `passages` are all passages of `text`. Returns the text, exactly as in the file, and
+ * its lines, counted from 1.
  */
 export function makeSnippet(
   text: string,
   passages: readonly Passage[],
   best: number,
   maxLength: number = MAX_SNIPPET_LENGTH,
-): Snippet {
+) {
   const center = passages[best];
   if (center === undefined) return { text: '', startLine: 1, endLine: 1 };
   let [first, last] = [center, center];

@@ -6,13 +6,7 @@ import type { PathPrefix } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { createPause } from '../../pause.ts';
 import { parseTime } from '../../time.ts';
-import { createSearch, type Search } from '../search.ts';
-
-/** Memory as it stood at a moment, and how many files are left out as their history is gone. */
-export interface MemoryAt {
-  search: Search;
-  pruned: number;
-}
+import { createSearch } from '../search.ts';
 
 /** What one call reads of the past, at most: files that existed then, and bytes of their contents. */
 const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
@@ -26,12 +20,13 @@ export function parseAsOf(asOf: string, now: number): number {
 
 /**
  * Opens memory as it stood at a moment: a search by words alone over the files of that time, ranked as
- * ever. What was redacted or erased is not in it. Throws `WORK_LIMIT_EXCEEDED` when there is too much.
+ * ever. What was redacted or erased is not in it. `pruned` is how many files are left out as their
+ * history is gone. Throws `WORK_LIMIT_EXCEEDED` when there is too much.
  */
 export async function openMemoryAt(
   revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>,
   { scopes, within, at }: { scopes: readonly ScopeKey[]; within: PathPrefix | null; at: number },
-): Promise<MemoryAt> {
+) {
   const pause = createPause();
   const files: (IndexText & { content: string })[] = [];
   let [existing, bytes, pruned] = [0, 0, 0];
