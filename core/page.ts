@@ -72,6 +72,33 @@ export async function answerList<Row, Item>(
   return { items: items.map(toItem), nextCursor: toCursor(next, query, identity) };
 }
 
+/** Reads all rows of a list, a page at a time; by default in ascending order. */
+export async function* readRows<Row>(
+  list: (page: PageRequest) => Promise<PageResult<Row>>,
+  { limit = PAGE_LIMITS.max, order = 'asc', after = null }: Partial<PageRequest> = {},
+): AsyncGenerator<Row, void> {
+  for (let from = after; ;) {
+    const { items, next } = await list({ limit, order, after: from });
+    yield* items;
+    if (next === null) return;
+    from = next;
+  }
+}
+
+/** Reads all rows of a list that goes on after the key of a row, until it has no more. */
+export async function* readByKey<Row, Key>(
+  list: (after: Key | null) => Promise<readonly Row[]>,
+  { keyOf, after = null }: { keyOf: (row: Row) => Key; after?: Key | null },
+): AsyncGenerator<Row, void> {
+  for (let from = after; ;) {
+    const rows = await list(from);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    from = keyOf(last);
+  }
+}
+
 function encodeCursor(tag: string, key: PageKey): string {
   return Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
 }

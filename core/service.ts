@@ -3,6 +3,7 @@ import { type Archive, createArchive } from './archive/archive.ts';
 import { createClock } from './clock.ts';
 import { type MemoryServiceConfig, toSettings } from './config/service.ts';
 import type { Settings } from './config/settings.ts';
+import type { EmbeddingProgress } from './contracts/admin.ts';
 import type { Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
@@ -17,6 +18,7 @@ import {
   createEmbeddingWorker,
   type EmbeddingWorker,
 } from './search/embedding/embedding-worker.ts';
+import type { AdminCaller } from './files/admin-files.ts';
 import { createContentSearch } from './files/content-search.ts';
 import { createFileLists, type FileLists } from './files/file-lists.ts';
 import { createFiles, type Files } from './files/files.ts';
@@ -33,8 +35,8 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { observationsOf } from './telemetry/events/observation-store.ts';
 import { createObservability, type Observability } from './telemetry/observability.ts';
 import { createRollUp } from './telemetry/rollups/rollups.ts';
-import { createReembed, type Reembed } from './maintenance/reembed.ts';
-import { createReindex, type Reindex } from './maintenance/reindex.ts';
+import { reembed } from './maintenance/reembed.ts';
+import { createReindex } from './maintenance/reindex.ts';
 import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createErasures, type Erasures } from './erase/erase.ts';
@@ -87,10 +89,11 @@ export interface Core {
   readonly queue: AccessQueue;
   readonly writeHealth: WriteHealth;
   readonly indexer: Indexer;
-  readonly reindex: Reindex;
+  readonly reindex: ReturnType<typeof createReindex>;
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
   readonly embeddings: EmbeddingWorker | null;
-  readonly reembed: Reembed;
+  /** See `reembed.ts`. */
+  reembed(caller: AdminCaller): Promise<EmbeddingProgress>;
   /** What is configured beside storage, for the status page. */
   readonly parts: {
     model: string | null;
@@ -195,12 +198,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     embedder === null || vectors === undefined
       ? null
       : createEmbedding(embedder, { questionMs: settings.search.embedTimeoutMs });
-  const caches = createSearchCaches();
+  const caches = createSearchCaches({ listsPassages: embedding !== null });
   const indexer = createIndexer({
     store: storage.index,
     log,
     caches,
-    listsPassages: embedding !== null,
     onUpdate: (scopes) => embeddings?.wake(scopes),
   });
   const embeddings =
@@ -445,7 +447,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     indexer,
     reindex: createReindex({ storage, indexer, ids, log }),
     embeddings,
-    reembed: createReembed({ storage, worker: embeddings, ids }),
+    reembed: (caller) => reembed({ storage, worker: embeddings, ids }, caller),
     parts: {
       model: config.model?.model ?? null,
       embedder: config.embedder?.model ?? null,

@@ -5,6 +5,7 @@ import type { EmbeddingProgress } from '../contracts/admin.ts';
 import { createEmbedding } from '../search/embedding/embedding.ts';
 import { createEmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import { createIndexer } from '../search/index/indexer.ts';
+import { createSearchCaches } from '../search/search-caches.ts';
 import type { Reindexing } from '../contracts/admin.ts';
 import { awaitEmbedder } from './await-embedder.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -49,8 +50,8 @@ async function run(context: CommandContext): Promise<void> {
 function reindexHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise<number> {
   return withStorage(loaded, config, async (storage) => {
     const log = createLog(loaded.values.logLevel);
-    const listsPassages = (config.embedder ?? null) !== null;
-    const indexer = createIndexer({ store: storage.index, log, listsPassages });
+    const caches = createSearchCaches({ listsPassages: (config.embedder ?? null) !== null });
+    const indexer = createIndexer({ store: storage.index, log, caches });
     const show = createProgress('files');
     let total = 0;
     try {
@@ -75,7 +76,8 @@ function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
     const { vectors } = storage;
     if (vectors === undefined) throw new StartError(`${storage.name} keeps no vectors.`);
     const log = createLog(loaded.values.logLevel);
-    const indexer = createIndexer({ store: storage.index, log, listsPassages: true });
+    const caches = createSearchCaches({ listsPassages: true });
+    const indexer = createIndexer({ store: storage.index, log, caches });
     const embedding = createEmbedding(embedder, { questionMs: 1_000 });
     const { index, config: entries } = storage;
     const deps = { embedding, vectors, index, config: entries, indexer, log };

@@ -2,6 +2,7 @@ import type { AuditRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ErasureStore } from '../contracts/erasure.ts';
 import { isUuid } from '../ids.ts';
+import { readRows } from '../page.ts';
 
 /** Rows that one transaction reads. */
 const PAGE = 200;
@@ -63,17 +64,12 @@ export async function findOwnIds(storage: Storage, scope: ScopeKey): Promise<Rea
   };
   const seen = new Set<string>();
   const own = new Set<string>();
-  let after: readonly (string | number)[] | null = null;
-  do {
-    const page = await storage.audit.list({}, { limit: PAGE, order: 'asc', after });
-    for (const { target } of page.items) {
-      const id = idOf(target);
-      if (id === null || seen.has(id)) continue;
-      seen.add(id);
-      if (await isOwnId(id)) own.add(id);
-    }
-    after = page.next;
-  } while (after !== null);
+  for await (const { target } of readRows((page) => storage.audit.list({}, page))) {
+    const id = idOf(target);
+    if (id === null || seen.has(id)) continue;
+    seen.add(id);
+    if (await isOwnId(id)) own.add(id);
+  }
   return own;
 }
 

@@ -6,7 +6,7 @@ import type { ErasureStore, RowCounts } from '../contracts/erasure.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { createHeldWork } from '../files/held-work.ts';
 import { memoryHeld } from '../files/hold.ts';
@@ -196,10 +196,7 @@ export function createErasures(deps: {
       const userId = parseUserId(givenId);
       const scope = toScope(userId);
       if (confirm !== userId) {
-        const message = 'must be the user id again';
-        throw new MemoryError('INVALID_REQUEST', `confirm ${message}.`, {
-          details: { issues: [{ path: '/confirm', message }] },
-        });
+        throw invalidField('/confirm', 'must be the user id again', 'confirm');
       }
       const erasure = requireErasure(storage);
       const known = (await heldWork.list()).find((hold) => hold.scope === scope);

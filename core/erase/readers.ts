@@ -3,13 +3,13 @@ import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../files/paths.ts';
 import { listReadBefore } from '../history/read-before.ts';
+import { readRows } from '../page.ts';
 import { createPause } from '../pause.ts';
 
 /** Access rows examined, traces looked up, and files listed. */
 const MAX_ROWS = 50_000;
 const MAX_TRACES = 5_000;
 const MAX_READERS = 100;
-const PAGE = 500;
 
 /**
  * The files of shared memory and of other users that may hold what a user's memory held: files that
@@ -36,20 +36,15 @@ export async function findReaders(
     list: (page: PageRequest) => Promise<PageResult<Row>>,
     work: (row: Row) => Promise<void> | void,
   ) => {
-    let after: PageRequest['after'] = null;
-    for (let examined = 0; ;) {
-      const page = await list({ limit: PAGE, order: 'asc', after });
-      for (const row of page.items) {
-        await work(row);
-      }
-      await pause();
-      examined += page.items.length;
-      after = page.next;
-      if (after === null) return;
-      if (examined >= MAX_ROWS) {
+    let examined = 0;
+    for await (const row of readRows(list)) {
+      if (examined === MAX_ROWS) {
         isComplete = false;
         return;
       }
+      examined += 1;
+      await work(row);
+      await pause();
     }
   };
 

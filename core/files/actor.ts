@@ -1,4 +1,5 @@
-import { MemoryError } from '../errors.ts';
+import { invalidField } from '../errors.ts';
+import { INVISIBLE } from './paths.ts';
 
 /** Actors that only the service itself uses. */
 const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
@@ -6,7 +7,6 @@ const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
 const DEFAULT_ACTOR = 'agent';
 const MAX_LENGTH = 64;
 const DASH = /[\p{Dash_Punctuation}\u2043\u2212]/gu;
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * Parses the actor that a caller names; `agent` if it names none. Throws `INVALID_REQUEST` for a
@@ -17,18 +17,14 @@ export function parseActor(value: string | undefined): string {
   if (value === undefined) return DEFAULT_ACTOR;
   const message = findFault(value) ?? findReserved(value);
   if (message === null) return value;
-  throw new MemoryError('INVALID_REQUEST', `context.actor ${message}.`, {
-    details: { issues: [{ path: '/context/actor', message }] },
-  });
+  throw invalidField('/context/actor', message, 'context.actor');
 }
 
 /** Like {@link parseActor}, for a plugin's actor, which may be reserved. */
 export function parseHostActor(value: string): string {
   const message = findFault(value);
   if (message === null) return value;
-  throw new MemoryError('INVALID_REQUEST', `actor ${message}.`, {
-    details: { issues: [{ path: '/actor', message }] },
-  });
+  throw invalidField('/actor', message, 'actor');
 }
 
 function findFault(value: string): string | null {

@@ -5,7 +5,15 @@ import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';
-import { deletion, type Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
+import {
+  deletion,
+  type Draft,
+  type DraftCaller,
+  type FileChange,
+  NO_TOOL_CALL,
+  revertTo,
+  type Written,
+} from './draft.ts';
 import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
 
 export type { AdminCaller };
@@ -75,9 +83,9 @@ export function createAdminFiles(
       const facts = checkContent(change.content, limits.maxFileBytes);
       return commit(adminWrite([key], { ...caller, ...toAction('write', key) }), (draft) => {
         draft.expectVersion(key, change.ifVersion);
-        const action = draft.existing(key) === null ? 'create' : 'update';
         const reason = checkReason(change.reason);
-        return { key, ...draft.put(key, { content: change.content, facts, action, reason }) };
+        const { content } = change;
+        return { key, ...draft.put(key, { content, facts, action: 'write', reason }) };
       });
     },
 
@@ -94,17 +102,7 @@ export function createAdminFiles(
       const { reason, target, qualifies, held, startedAt } = options;
       const { action = 'revisions.revert', details } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
-        key,
-        ifVersion,
-        change:
-          content === null
-            ? deletion('revert', reason)
-            : {
-                content,
-                facts: checkContent(content, Number.MAX_SAFE_INTEGER),
-                action: 'revert' as const,
-                reason,
-              },
+        ...{ key, ifVersion, change: revertTo(content, reason) },
       }));
       const keys = prepared.map(({ key }) => key);
       const write = {
@@ -139,13 +137,9 @@ export function createAdminFiles(
     }: AdminAuthor & { action: string; target: string; details?: object | undefined },
   ) {
     const caller: DraftCaller = {
-      userId: null,
+      ...NO_TOOL_CALL,
       actor: 'admin',
-      tool: null,
-      toolCallId: null,
       traceId,
-      runId: null,
-      triggersDream: true,
       toPath: toPhysicalPath,
     };
     const audit = (result: R) => {

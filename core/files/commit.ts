@@ -70,9 +70,10 @@ export function createCommit(deps: CommitDependencies): Commit {
     const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
     if (call !== undefined) writesOf.set(call, nth + 1);
     const idempotency = toOpenKey(call, nth);
+    const places = write.held === undefined ? write.keys : [...write.keys, write.held.hold];
+    const written = places.map(({ scope }) => scope);
     const scopes = inLockOrder([
-      ...write.keys.map(({ scope }) => scope),
-      ...(write.held === undefined ? [] : [write.held.hold.scope]),
+      ...written,
       // Rows in shared memory name the user too.
       ...(caller.userId === null ? [] : [toScope(parseUserId(caller.userId))]),
     ]);
@@ -100,8 +101,6 @@ export function createCommit(deps: CommitDependencies): Commit {
           if (replayed !== null) {
             return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
           }
-          const written = write.keys.map(({ scope }) => scope);
-          if (write.held !== undefined) written.push(write.held.hold.scope);
           checkNotErased(current, scopes, startedAt);
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
@@ -127,7 +126,7 @@ export function createCommit(deps: CommitDependencies): Commit {
                   idempotency: { ...idempotency, result: JSON.stringify(planned), createdAt: now },
                 }),
             ...(holds.length === 0 ? {} : { holds }),
-            ...(write.audit === undefined ? {} : { audit: write.audit(planned) }),
+            ...(write.audit === undefined ? {} : { audit: [write.audit(planned)] }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];

@@ -2,7 +2,7 @@ import { writeAudit } from '../audit.ts';
 import type { FileContent, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { IdSource } from '../ids.ts';
-import { parsePage, toCursor } from '../page.ts';
+import { parsePage, readByKey, toCursor } from '../page.ts';
 import { createPause } from '../pause.ts';
 import type {
   ContentSearchAnswer,
@@ -86,12 +86,11 @@ async function* walkContents(
     if (startScope === null) yield* walkScope(storage, scope, null);
     return;
   }
-  for (let from = startScope; ;) {
-    const scopes = await storage.index.listScopes(from, SCOPES_READ);
-    for (const one of scopes) yield* walkScope(storage, one.scope, null);
-    from = scopes.at(-1)?.scope ?? null;
-    if (from === null) return;
-  }
+  const scopes = readByKey((from: ScopeKey | null) => storage.index.listScopes(from, SCOPES_READ), {
+    keyOf: (one) => one.scope,
+    after: startScope,
+  });
+  for await (const one of scopes) yield* walkScope(storage, one.scope, null);
 }
 
 async function* walkScope(

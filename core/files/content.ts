@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
-import { MemoryError } from '../errors.ts';
+import type { FileState } from '../contracts/records.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 
 /** Facts stored beside a content, so that lists don't read it. */
-export interface ContentFacts {
-  /** Bytes of UTF-8. */
-  size: number;
-  lines: number;
-  /** SHA-256, 64 hex digits. */
-  hash: string;
-}
+export type ContentFacts = Pick<FileState, 'size' | 'lines' | 'hash'>;
 
 /** The facts of a file that does not exist. */
 export const NO_CONTENT: ContentFacts = { size: 0, lines: 0, hash: hashText('') };
@@ -39,9 +34,14 @@ export function checkContent(content: string, maxBytes: number): ContentFacts {
 export function checkReason(reason: string | undefined): string | null {
   if (reason === undefined) return null;
   if (!reason.includes('\0') && reason.isWellFormed()) return reason;
-  const message = 'must be well-formed text without a NUL character';
-  throw new MemoryError('INVALID_REQUEST', `reason ${message}.`, {
-    details: { issues: [{ path: '/reason', message }] },
+  throw invalidField('/reason', 'must be well-formed text without a NUL character', 'reason');
+}
+
+/** Throws `INVALID_REQUEST` if a range of lines ends before it starts. */
+export function checkLineRange(startLine: number, endLine: number): void {
+  if (endLine >= startLine) return;
+  throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
+    details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
   });
 }
 

@@ -1,9 +1,7 @@
 import type {
   AccessRecord,
-  AuditRecord,
   FileKey,
   FileState,
-  IdempotencyRecord,
   NewRevision,
   PrunedRevision,
   RevisionAction,
@@ -11,8 +9,9 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Changes, Current } from '../contracts/storage.ts';
+import type { WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
-import { type ContentFacts, NO_CONTENT } from './content.ts';
+import { checkContent, type ContentFacts, NO_CONTENT } from './content.ts';
 import { appendToChain } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
@@ -44,11 +43,20 @@ export interface DraftCaller {
   toPath: (key: FileKey) => string;
 }
 
-/** The new state of a file. `content: null` deletes it. */
+/** The caller of a write that no tool call makes. */
+export const NO_TOOL_CALL = {
+  userId: null,
+  tool: null,
+  toolCallId: null,
+  runId: null,
+  triggersDream: true,
+} as const;
+
+/** The new state of a file. `content: null` deletes it. `write` creates or updates it. */
 export interface FileChange {
   content: string | null;
   facts: ContentFacts;
-  action: RevisionAction;
+  action: RevisionAction | 'write';
   reason: string | null;
 }
 
@@ -60,12 +68,7 @@ export interface AdoptedChain {
 }
 
 /** The result of a write. */
-export interface Written {
-  version: number;
-  revisionId: string;
-  created: boolean;
-  unchanged: boolean;
-}
+export type Written = Omit<WriteResult, 'path'>;
 
 /**
  * The rows of one mutation while `decide` makes them up: pure and synchronous, one draft a try.
@@ -97,7 +100,7 @@ export class Draft {
 
   /** The file as it is under the lock, when it exists. */
   existing(key: FileKey): (FileState & { content: string }) | null {
-    const file = this.#file(key);
+    const file = this.file(key);
     return file === null || file.content === null
       ? null
       : (file as FileState & { content: string });
@@ -121,7 +124,7 @@ export class Draft {
 
   /** Changes one file: its row, a revision with the step back, an access row. */
   put(key: FileKey, change: FileChange): Written {
-    const before = this.#file(key);
+    const before = this.file(key);
     const exists = before !== null && before.content !== null;
     const scope = this.#scope(key.scope);
     if (exists && before.content === change.content) {
@@ -170,7 +173,7 @@ export class Draft {
       id,
       fileNo,
       version,
-      action: change.action,
+      action: change.action === 'write' ? (exists ? 'update' : 'create') : change.action,
       actor: this.#caller.actor,
       reason: change.reason,
       tool: this.#caller.tool,
@@ -278,9 +281,12 @@ export class Draft {
     this.#files.set(toPhysicalPath(file), after);
   }
 
-  /** The file as it is under the lock, a deleted one too; `null` when there never was one. */
+  /**
+   * The file as it is under the lock, a deleted one too; `null` when there never was one. One draft
+   * may write a file several times: each write builds on the one before.
+   */
   file(key: FileKey): FileState | null {
-    return this.#file(key);
+    return this.#files.get(toPhysicalPath(key)) ?? this.#current.file(key);
   }
 
   /** Makes two revisions of this draft each other's peer, as those of a move are. */
@@ -297,11 +303,7 @@ export class Draft {
   }
 
   /** The rows to write. Called once. */
-  changes(extra: {
-    idempotency?: IdempotencyRecord;
-    audit?: AuditRecord;
-    holds?: NonNullable<Changes['holds']>;
-  }): Changes {
+  changes(extra: Pick<Changes, 'idempotency' | 'audit' | 'holds'>): Changes {
     // Only now, since the two revisions of a move name each other.
     for (const revision of this.#revisions) {
       if (this.#restored.has(revision)) continue;
@@ -319,15 +321,8 @@ export class Draft {
       revisions: this.#revisions,
       ...(this.#pruned.length === 0 ? {} : { pruned: this.#pruned }),
       access: this.#access,
-      ...(extra.idempotency === undefined ? {} : { idempotency: extra.idempotency }),
-      ...(extra.audit === undefined ? {} : { audit: [extra.audit] }),
-      ...(extra.holds === undefined ? {} : { holds: extra.holds }),
+      ...extra,
     };
-  }
-
-  // One draft may write a file several times; each write builds on the one before.
-  #file(key: FileKey): FileState | null {
-    return this.#files.get(toPhysicalPath(key)) ?? this.#current.file(key);
   }
 
   #scope(key: ScopeKey): ScopeDraft {
@@ -439,6 +434,16 @@ export function versionConflict(
   return new MemoryError('VERSION_CONFLICT', `${path} ${state}, ${wanted}.`, {
     details: { path, expected, actual },
   });
+}
+
+/**
+ * The change that restores an earlier content; `null` deletes the file. The content is accepted even
+ * if the limit is lower now.
+ */
+export function revertTo(content: string | null, reason: string | null): FileChange {
+  if (content === null) return deletion('revert', reason);
+  const facts = checkContent(content, Number.MAX_SAFE_INTEGER);
+  return { content, facts, action: 'revert', reason };
 }
 
 /** The change that deletes a file. */

@@ -12,7 +12,7 @@ import type {
 } from '../contracts/admin.ts';
 import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { answerList } from '../page.ts';
 import {
   fileNotFound,
@@ -147,9 +147,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
 }
 
 function invalidAt(message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `at ${message}.`, {
-    details: { issues: [{ path: '/at', message }] },
-  });
+  return invalidField('/at', message, 'at');
 }
 
 /** A file as the admin API shows it. */

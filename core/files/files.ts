@@ -1,11 +1,11 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { FileService, ListedFile, ToolCall, WriteResult } from '../contracts/tool.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
 import { type AdminFiles, createAdminFiles } from './admin-files.ts';
 import { type CommitDependencies, createCommit } from './commit.ts';
-import { checkContent, checkReason, sliceLines } from './content.ts';
+import { checkContent, checkLineRange, checkReason, sliceLines } from './content.ts';
 import { deletion, type DraftCaller } from './draft.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
@@ -68,14 +68,14 @@ export function createFiles(deps: FilesDependencies): Files {
       paths,
       action,
       call,
-    }: { paths: readonly [unknown, ...unknown[]]; action: 'read' | 'write'; call: ToolCall },
-    run: (...keys: [FileKey, FileKey]) => Promise<R>,
+    }: { paths: readonly unknown[]; action: 'read' | 'write'; call: ToolCall },
+    run: (...keys: FileKey[]) => Promise<R>,
   ): Promise<R> {
     const keys: FileKey[] = [];
     try {
       for (const path of paths) keys.push(parseVirtualPath(path, parseUserId(call.userId)));
       if (action === 'write') keys.forEach(checkWritable);
-      return await run(...(keys as [FileKey, FileKey]));
+      return await run(...keys);
     } catch (error) {
       const named = error instanceof MemoryError ? error.details?.['path'] : undefined;
       const key = keys.find((one) => toVirtualPath(one) === named) ?? keys[0];
@@ -127,11 +127,7 @@ export function createFiles(deps: FilesDependencies): Files {
     read: (args, call) =>
       attempt({ paths: [args.path], action: 'read', call }, async (key) => {
         const { startLine = 1, endLine = Number.MAX_SAFE_INTEGER } = args;
-        if (endLine < startLine) {
-          throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
-            details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
-          });
-        }
+        checkLineRange(startLine, endLine);
         const span = call.trace.start('db.read', 'read file');
         const file = await storage.files.read(key);
         span.end({ bytes: file?.size ?? 0 });
@@ -156,9 +152,9 @@ export function createFiles(deps: FilesDependencies): Files {
         const facts = checkContent(args.content, limits.maxFileBytes);
         return commit(writeOf(call, [key]), (draft): WriteResult => {
           draft.expectVersion(key, args.ifVersion);
-          const action = draft.existing(key) === null ? 'create' : 'update';
+          const { content } = args;
           const reason = checkReason(args.reason);
-          const written = draft.put(key, { content: args.content, facts, action, reason });
+          const written = draft.put(key, { content, facts, action: 'write', reason });
           return { path: toVirtualPath(key), ...written };
         });
       }),
@@ -166,10 +162,7 @@ export function createFiles(deps: FilesDependencies): Files {
     patch: (args, call) =>
       attempt({ paths: [args.path], action: 'write', call }, (key) => {
         if ((args.edits?.length ?? 0) === 0 && args.append === undefined) {
-          const message = 'needs edits, append or both';
-          throw new MemoryError('INVALID_REQUEST', `A patch ${message}.`, {
-            details: { issues: [{ path: '', message }] },
-          });
+          throw invalidField('', 'needs edits, append or both', 'A patch');
         }
         return commit(writeOf(call, [key]), (draft) => {
           const file = draft.required(key);
@@ -224,12 +217,9 @@ export function createFiles(deps: FilesDependencies): Files {
       }),
 
     async writeAll(change, toResult, call) {
-      const [first, ...rest] = change.files.map(({ path }) => path);
-      if (first === undefined) {
-        if (call.idempotency === undefined) return toResult([]);
-        return commit({ ...writeOf(call, []), isOnly: true }, () => toResult([]));
-      }
-      return attempt({ paths: [first, ...rest], action: 'write', call }, (...keys: FileKey[]) => {
+      const paths = change.files.map(({ path }) => path);
+      if (paths.length === 0 && call.idempotency === undefined) return toResult([]);
+      return attempt({ paths, action: 'write', call }, (...keys) => {
         const reason = checkReason(change.reason);
         const prepared = change.files.map(({ content, version }, index) => ({
           key: keys[index] as FileKey,
@@ -240,11 +230,10 @@ export function createFiles(deps: FilesDependencies): Files {
         return commit({ ...writeOf(call, keys), isOnly: true }, (draft) => {
           for (const { key, version } of prepared) draft.expectVersion(key, version);
           return toResult(
-            prepared.map(({ key, content, facts }) => {
-              const action = draft.existing(key) === null ? 'create' : 'update';
-              const written = draft.put(key, { content, facts, action, reason });
-              return { path: toVirtualPath(key), ...written };
-            }),
+            prepared.map(({ key, content, facts }) => ({
+              path: toVirtualPath(key),
+              ...draft.put(key, { content, facts, action: 'write', reason }),
+            })),
           );
         });
       });

@@ -1,13 +1,13 @@
-import type { AccessRecord, FileKey } from '../contracts/records.ts';
+import type { FileKey } from '../contracts/records.ts';
 import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
 import type { Trace, WriteResult } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
 import { parseHostActor } from './actor.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
-import { deletion, type DraftCaller, type FileChange } from './draft.ts';
+import { type DraftCaller, type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
 import { isUuid } from '../ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
@@ -69,11 +69,10 @@ export function createHostFiles(
         return await commit({ keys: locked, caller, trace, guards: options.guards }, (draft) => {
           keys.forEach((key, at) => draft.expectVersion(key, changes[at]?.ifVersion));
           for (const other of required) draft.expectVersion(other.key, other.version);
-          return keys.map((key, at) => {
-            const toChange = planned[at] as (typeof planned)[number];
-            const next = toChange(draft.existing(key) !== null);
-            return { path: toVirtualPath(key), ...draft.put(key, next) };
-          });
+          return keys.map((key, at) => ({
+            path: toVirtualPath(key),
+            ...draft.put(key, planned[at] as FileChange),
+          }));
         });
       } catch (error) {
         const refused = keys.map((key) => ({
@@ -87,73 +86,45 @@ export function createHostFiles(
     },
 
     async hostReads(read, { actor, runId, trace }) {
-      const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
-      const rows = read.map(({ userId, path, fileNo, revisionId, ...shown }): AccessRecord => {
-        const id = deps.ids.next();
-        return {
-          ...row,
-          id,
-          at: deps.ids.lastMs,
-          scope: toScope(parseUserId(userId)),
-          userId,
-          fileNo,
-          path,
-          tool: 'memory_read',
-          action: 'read',
-          toolCallId: null,
-          traceId: trace?.traceId ?? null,
-          revisionId,
-          version: shown.version ?? null,
-          lines: shown.lines === undefined ? null : formatLines(shown.lines),
-          rank: null,
-          outcome: 'ok',
-        };
-      });
-      const span = trace?.start('access_log.write', 'queue access rows');
-      await deps.accessQueue.access(rows);
-      span?.end({ rows: rows.length });
+      const caller = {
+        ...NO_TOOL_CALL,
+        actor: parseHostActor(actor),
+        tool: 'memory_read',
+        traceId: trace?.traceId ?? null,
+        runId: parseRunId(runId),
+      };
+      const rows = read.map(({ userId, path, fileNo, revisionId, version = null, lines }) => ({
+        scope: toScope(parseUserId(userId)),
+        ...{ userId, path, fileNo, revisionId, version },
+        action: 'read' as const,
+        lines: lines === undefined ? null : formatLines(lines),
+      }));
+      await logAccessBy(deps, { caller, trace: trace ?? noTrace(), rows });
     },
   };
 }
 
-/** Turns a plugin's write into a file change, which depends on whether the file exists. */
+/** Turns a plugin's write into a file change. */
 function parseHostChange(
   { content, reason, isRevert = false }: HostWrite,
   maxFileBytes: number,
-): (exists: boolean) => FileChange {
+): FileChange {
   const words = checkReason(reason);
-  if (content === null) {
-    if (isRevert) return () => deletion('revert', words);
-    const message = 'is null in a revert alone';
-    throw new MemoryError('INVALID_REQUEST', `content ${message}.`, {
-      details: { issues: [{ path: '/content', message }] },
-    });
-  }
-  // An earlier content is accepted even if the limit is lower now.
-  const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
-  return (exists) => ({
-    content,
-    facts,
-    action: isRevert ? 'revert' : exists ? 'update' : 'create',
-    reason: words,
-  });
+  if (isRevert) return revertTo(content, words);
+  if (content === null) throw invalidField('/content', 'is null in a revert alone', 'content');
+  const facts = checkContent(content, maxFileBytes);
+  return { content, facts, action: 'write', reason: words };
 }
 
 /** Throws `INVALID_REQUEST` for an unknown tool: plugins in JavaScript may pass anything. */
 function parseWriteTool(value: HostWriteOptions['tool']): string | null {
   if (value === undefined) return null;
   if (value === 'memory_patch' || value === 'memory_write') return value;
-  const message = 'must be memory_patch or memory_write';
-  throw new MemoryError('INVALID_REQUEST', `tool ${message}.`, {
-    details: { issues: [{ path: '/tool', message }] },
-  });
+  throw invalidField('/tool', 'must be memory_patch or memory_write', 'tool');
 }
 
 /** Throws `INVALID_REQUEST` unless the run id is a UUID, since storage accepts nothing else. */
 function parseRunId(value: string): string {
   if (isUuid(value)) return value;
-  const message = 'must be a UUID in lower case';
-  throw new MemoryError('INVALID_REQUEST', `runId ${message}.`, {
-    details: { issues: [{ path: '/runId', message }] },
-  });
+  throw invalidField('/runId', 'must be a UUID in lower case', 'runId');
 }

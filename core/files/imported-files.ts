@@ -5,7 +5,7 @@ import type { ImportOutcome, OnExisting } from '../schemas/archive.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
-import type { AdoptedChain, Draft, DraftCaller } from './draft.ts';
+import { type AdoptedChain, type Draft, NO_TOOL_CALL } from './draft.ts';
 import { toPhysicalPath } from './paths.ts';
 
 /** The parts of a file that an import compares; `null` for a file that there never was. */
@@ -120,16 +120,7 @@ export function createImportedFiles(
     { traceId, audit, startedAt }: ImportOptions,
     plan: (draft: Draft) => R,
   ): Promise<R> {
-    const caller: DraftCaller = {
-      userId: null,
-      actor: 'import',
-      tool: null,
-      toolCallId: null,
-      traceId,
-      runId: null,
-      triggersDream: true,
-      toPath: toPhysicalPath,
-    };
+    const caller = { ...NO_TOOL_CALL, actor: 'import', traceId, toPath: toPhysicalPath };
     const trace = noTrace(traceId ?? undefined);
     const row = audit === null ? {} : { audit: () => toAuditRecord(ids, audit) };
     const { result } = await commit({ keys: [key], caller, trace, startedAt, ...row }, (draft) => ({
@@ -158,8 +149,7 @@ export function createImportedFiles(
         } else if (restored !== null && existing !== null && outcome === 'older') {
           draft.restoreOlder(existing, olderThan(existing, seam, restored.revisions));
         } else if (facts !== null && (outcome === 'created' || outcome === 'updated')) {
-          const action = outcome === 'created' ? 'create' : 'update';
-          draft.put(key, { content, facts, action, reason: 'Imported.' });
+          draft.put(key, { content, facts, action: 'write', reason: 'Imported.' });
         }
         return outcome === 'older' ? 'restored' : outcome;
       });

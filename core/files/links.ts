@@ -13,7 +13,14 @@ const ANYONE = parseUserId('anyone');
  */
 export function findLinks(text: string, from: string): string[] {
   const targets = new Set([...listInlineTargets(text), ...listWikiTargets(text)]);
-  const paths = [...targets].map((target) => resolve(target, from));
+  const paths = [...targets].map((target) => {
+    try {
+      return resolve(target, from);
+    } catch (error) {
+      if (error instanceof URIError || error instanceof MemoryError) return null;
+      throw error;
+    }
+  });
   return [...new Set(paths.filter((path) => path !== null))];
 }
 
@@ -47,9 +54,10 @@ function listBetween(text: string, open: string, close: string): string[] {
   return found;
 }
 
+/** The path that a link names, or `null`; throws for one that is not well formed. */
 function resolve(target: string, from: string): string | null {
-  const path = decode(target.trim().split(/[#?\s]/, 1)[0] ?? '');
-  if (path === null || path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path)) return null;
+  const path = decodeURIComponent(target.trim().split(/[#?\s]/, 1)[0] ?? '');
+  if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path)) return null;
   const [root = ''] = from.split('/', 1);
   const isFull = path.startsWith('user/') || path.startsWith('shared/');
   const base = isFull ? [] : path.startsWith('/') ? [root] : from.split('/').slice(0, -1);
@@ -64,23 +72,7 @@ function resolve(target: string, from: string): string | null {
       segments.push(segment);
     }
   }
-  return toExisting(segments.join('/'));
-}
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
-}
-
-function toExisting(path: string): string | null {
-  try {
-    parseVirtualPath(path, ANYONE);
-    return path;
-  } catch (error) {
-    if (error instanceof MemoryError) return null;
-    throw error;
-  }
+  const resolved = segments.join('/');
+  parseVirtualPath(resolved, ANYONE);
+  return resolved;
 }

@@ -1,4 +1,4 @@
-import type { WorkBudget } from './work-budget.ts';
+import type { PatchBudget } from './patch-budget.ts';
 
 /** Steps to find one occurrence of a character with `indexOf` and check it. */
 const PROBE_STEPS = 16;
@@ -26,7 +26,7 @@ const CHOICES = 64;
 export function findOccurrences(
   text: string,
   wanted: string,
-  { overlapping, budget }: { overlapping: boolean; budget?: WorkBudget },
+  { overlapping, budget }: { overlapping: boolean; budget?: PatchBudget },
 ): number[] {
   if (wanted === '' || wanted.length > text.length) return [];
   const { length } = wanted;

@@ -1,30 +1,19 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { type Heading, parseHeading } from '../markdown-heading.ts';
 import { findOccurrences } from './occurrences.ts';
-import { WorkBudget } from './work-budget.ts';
+import { PatchBudget } from './patch-budget.ts';
 
 /** The most line numbers that the error of an ambiguous edit lists. */
 const NAMED_LINES = 20;
 
-/**
- * The most steps of one patch, about 20 ms, since it runs inside a transaction. A hundred edits of
- * prose in a file of 262,144 bytes take half of them; 500,000 replacements take all.
- */
-const PATCH_STEPS = 2 ** 24;
 const REPLACEMENT_STEPS = 32;
 /** Characters copied in one step. */
 const COPIED_CHARACTERS = 16;
 
-/** A patched text and the number of replacements made. */
-interface Patched {
-  content: string;
-  replacements: number;
-}
-
 /**
  * Applies edits one after the other, each to the result of the one before, then appends. Line ends
- * must match exactly. Applies everything, or throws:
+ * must match exactly. Returns the text and the number of replacements made, or throws:
  *
  * - `PATCH_NOT_FOUND`;
  * - `PATCH_AMBIGUOUS`, with the number of matches and the first 20 of their lines;
@@ -38,13 +27,8 @@ export function applyPatch(
   content: string,
   patch: Pick<PatchArguments, 'edits' | 'append'>,
   maxBytes: number,
-): Patched {
-  const budget = new WorkBudget({
-    limit: 'patchSteps',
-    max: PATCH_STEPS,
-    message:
-      'The edits search and replace too much for one patch. Split the patch, or write the whole file.',
-  });
+) {
+  const budget = new PatchBudget();
   let text = content;
   let replacements = 0;
   for (const [index, edit] of (patch.edits ?? []).entries()) {
@@ -70,13 +54,11 @@ export function applyPatch(
 function findEdited(
   text: string,
   { oldText, replaceAll }: PatchEdit,
-  { index, budget }: { index: number; budget: WorkBudget },
+  { index, budget }: { index: number; budget: PatchBudget },
 ): number[] {
   if (oldText === '') {
-    const message = 'must not be empty';
-    throw new MemoryError('INVALID_REQUEST', `Edit ${index}: oldText ${message}.`, {
-      details: { issues: [{ path: `/edits/${index}/oldText`, message }] },
-    });
+    const path = `/edits/${index}/oldText`;
+    throw invalidField(path, 'must not be empty', `Edit ${index}: oldText`);
   }
   // Overlapping matches are ambiguous too, unless all are replaced.
   const overlapping = replaceAll !== true;

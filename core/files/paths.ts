@@ -13,10 +13,12 @@ const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._@|:+=~-]{0,127}$/;
 // Most paths are plain ASCII: they pass this linear test and skip the Unicode checks.
 const PLAIN_SEGMENT = /^[A-Za-z0-9_-](?:[A-Za-z0-9_. -]*[A-Za-z0-9_-])?$/;
 const FORBIDDEN = /[\\:*?"<>|%]/;
-// Controls, line separators, bidi and other format characters, and whatever shows as nothing
-// (zero-width, fillers, variation selectors). Unassigned characters stay allowed, because which
-// characters are unassigned depends on the runtime's Unicode version.
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * Controls, line separators, bidi and other format characters, and whatever shows as nothing
+ * (zero-width, fillers, variation selectors). Unassigned characters stay allowed, because which
+ * characters are unassigned depends on the runtime's Unicode version.
+ */
+export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const EDGE_SPACE = /^\p{White_Space}|\p{White_Space}$/u;
 /** What no segment ends with, so that a prefix which does is cut short there. */
 const OPEN_END = /[./]$|\p{White_Space}$/u;

@@ -2,7 +2,7 @@ import type { AdminUser, ListAnswer, UserListQuery } from '../contracts/admin.ts
 import type { UserListing } from '../contracts/records.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { answerList, PAGE_LIMITS } from '../page.ts';
+import { answerList, PAGE_LIMITS, readRows } from '../page.ts';
 import { parseUserId } from './paths.ts';
 import type { UserSort } from '../schemas/users.ts';
 import { parseTime, toTimeOrNull } from '../time.ts';
@@ -40,7 +40,7 @@ export async function listUsers(
     async read(page) {
       const isByStorage = sort === 'userId' && userId === undefined && before === null;
       if (isByStorage) return await storage.files.listUsers({ contains }, page);
-      const all = readAll(storage, contains);
+      const all = readRows((some) => storage.files.listUsers({ contains }, some));
       return await pickPage(all, page, {
         isWanted,
         figureOf: sort === 'userId' ? null : FIGURES[sort],
@@ -55,28 +55,12 @@ export async function listUsers(
   });
 }
 
-/** All users by id, a page at a time. */
-async function* readAll(
-  storage: Storage,
-  contains: string | null,
-): AsyncGenerator<readonly UserListing[], void> {
-  let after: PageRequest['after'] = null;
-  do {
-    const page: PageResult<UserListing> = await storage.files.listUsers(
-      { contains },
-      { limit: PAGE_LIMITS.max, order: 'asc', after },
-    );
-    yield page.items;
-    after = page.next;
-  } while (after !== null);
-}
-
 /**
  * One page in an order that no index has. It reads all users, but holds only as many as a few pages.
  * The page key is the figure and the user id.
  */
 async function pickPage(
-  all: AsyncIterable<readonly UserListing[]>,
+  all: AsyncIterable<UserListing>,
   { limit, order, after }: PageRequest,
   options: {
     isWanted: (user: UserListing) => boolean;
@@ -86,42 +70,29 @@ async function pickPage(
   const { isWanted, figureOf } = options;
   const last = parseKey(after);
   const sign = order === 'asc' ? 1 : -1;
-  const compare = (one: Ranked, other: Ranked) =>
-    sign * (one.figure - other.figure || (one.user.userId < other.user.userId ? -1 : 1));
-  let found: Ranked[] = [];
-  const keepFirst = () => (found = found.sort(compare).slice(0, limit + 1));
-  for await (const users of all) {
-    for (const user of users) {
-      if (!isWanted(user)) continue;
-      const ranked = { user, figure: figureOf?.(user) ?? 0 };
-      if (last === null || isBeyond(ranked, last, sign)) found.push(ranked);
-    }
+  const compare = ([one, oneId]: FigureKey, [other, otherId]: FigureKey) =>
+    sign * (one - other || Number(oneId > otherId) - Number(oneId < otherId));
+  let found: { user: UserListing; key: FigureKey }[] = [];
+  const keepFirst = () =>
+    (found = found.sort((one, other) => compare(one.key, other.key)).slice(0, limit + 1));
+  for await (const user of all) {
+    if (!isWanted(user)) continue;
+    const key: FigureKey = [figureOf?.(user) ?? 0, user.userId];
+    if (last === null || compare(key, last) > 0) found.push({ user, key });
     if (found.length > 4 * PAGE_LIMITS.max) keepFirst();
   }
   keepFirst();
   const items = found.slice(0, limit);
-  const end = found.length > limit ? items.at(-1) : undefined;
   return {
     items: items.map(({ user }) => user),
-    next: end === undefined ? null : [end.figure, end.user.userId],
+    next: found.length > limit ? (items.at(-1)?.key ?? null) : null,
   };
 }
 
-interface Ranked {
-  user: UserListing;
-  figure: number;
-}
+/** A figure of a user, and the user's id. */
+type FigureKey = readonly [number, string];
 
-function isBeyond(
-  { figure, user }: Ranked,
-  [before, userId]: [number, string],
-  sign: number,
-): boolean {
-  if (figure !== before) return sign * (figure - before) > 0;
-  return user.userId !== userId && (user.userId > userId ? sign : -sign) > 0;
-}
-
-function parseKey(after: PageRequest['after']): [number, string] | null {
+function parseKey(after: PageRequest['after']): FigureKey | null {
   if (after === null) return null;
   const [figure, userId] = after;
   if (typeof figure !== 'number' || typeof userId !== 'string') {

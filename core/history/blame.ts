@@ -13,32 +13,26 @@ export interface BlamedRange {
   revision: RevisionRecord | null;
 }
 
-/** Who wrote each line of a content. */
-interface Blame {
-  ranges: BlamedRange[];
-  /** The time of the oldest revision examined: lines without a revision are older. */
-  oldestAt: number | null;
-}
-
 /** The history that blame reads. */
 type History = Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
 
 /** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
 /** Steps read in one query: each may hold a whole content. */
-export const STEPS = 64;
+const STEPS = 64;
 
 /**
  * Finds the revision that wrote each line of a file's content at a version.
  *
  * Walks back from that content one revision at a time. A revision wrote the lines that it changed;
- * all other lines are older.
+ * all other lines are older. `oldestAt` is the time of the oldest revision examined: lines without a
+ * revision are older.
  */
 export async function blameLines(
   history: History,
   file: FileKey,
   { version, content }: { version: number; content: string },
-): Promise<Blame> {
+) {
   const pause = createPause();
   const lines = createBlamedLines(content);
   let oldestAt: number | null = null;
@@ -75,7 +69,7 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       return;
     }
     const restoredBy = findRestored(revisions);
-    let steps = new Map<number, RevisionStep>();
+    const readStep = createStepReader(history, at);
     let expected = upTo;
     left -= revisions.length;
     place = null;
@@ -96,18 +90,23 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
         place = { file: left, version: left.version - 1 };
         break;
       }
-      if (!steps.has(revision.version)) {
-        const rows = await history.steps(at, {
-          after: expected - STEPS + 1,
-          upTo: revision.version,
-        });
-        steps = new Map(rows.map((step) => [step.version, step]));
-      }
-      const step = steps.get(revision.version);
+      const step = await readStep(revision.version);
       if (step === undefined) return;
       yield { revision, step };
     }
   }
+}
+
+/** Reads the steps of a file from version to version, newest first, many at a time. */
+export function createStepReader(history: Pick<RevisionStore, 'steps'>, file: FileKey) {
+  let steps = new Map<number, RevisionStep>();
+  return async (version: number): Promise<RevisionStep | undefined> => {
+    if (!steps.has(version)) {
+      const rows = await history.steps(file, { after: version - STEPS, upTo: version });
+      steps = new Map(rows.map((step) => [step.version, step]));
+    }
+    return steps.get(version);
+  };
 }
 
 /** The revisions of a file up to a version, newest first; none if that version's own is pruned. */

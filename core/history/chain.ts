@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
+import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { randomHex } from '../ids.ts';
 
@@ -32,12 +32,12 @@ export function chainHeadOf(state: Pick<ScopeState, 'scope' | 'chainHead' | 'cha
 
 /** The hash before the first chained revision of a scope. `after` is the newest unchained revision. */
 export function chainStart(scope: ScopeKey, after: string | null): string {
-  return sha256(JSON.stringify(['memory-service history', scope, after]));
+  return hashText(JSON.stringify(['memory-service history', scope, after]));
 }
 
 /** The chain hash of a revision. */
 export function linkHash(previousHash: string, rowHash: string): string {
-  return sha256(previousHash + rowHash);
+  return hashText(previousHash + rowHash);
 }
 
 /**
@@ -49,7 +49,7 @@ export function sealContent({
   hash: contentHash,
   contentSeal,
 }: Pick<RevisionRecord, 'contentSalt' | 'hash' | 'contentSeal'>): string | null {
-  if (contentSalt !== null && contentHash !== null) return sha256(contentSalt + contentHash);
+  if (contentSalt !== null && contentHash !== null) return hashText(contentSalt + contentHash);
   return contentSalt === null && contentHash === null ? contentSeal : null;
 }
 
@@ -57,7 +57,7 @@ export function sealContent({
 export function hashRow(revision: HashedRow): string {
   const { id, version, action, actor, reason, tool, toolCallId, traceId, runId, at } = revision;
   const { size, addedLines, removedLines, peerId, existedBefore, existsAfter } = revision;
-  return sha256(
+  return hashText(
     JSON.stringify([
       ...[id, toPhysicalPath(revision), version, action, actor, reason, tool, toolCallId, traceId],
       ...[runId, at, size, addedLines, removedLines, peerId, existedBefore, existsAfter],
@@ -71,8 +71,4 @@ export function toPruned(revision: RevisionRecord): PrunedRevision | null {
   const { scope, id, fileNo, version, chainHash } = revision;
   if (chainHash === null) return null;
   return { scope, id, fileNo, version, rowHash: hashRow(revision), chainHash };
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text);
 }

@@ -3,18 +3,11 @@ import { unifiedDiff } from './delta/unified-diff.ts';
 /** The longest that all diffs of one answer may be together, in UTF-16 units. */
 const MAX_LENGTH = 2 * 1024 * 1024;
 
-/** A diff, or the mark that it was left out. */
-export interface BudgetedDiff {
-  diff: string;
-  diffOmitted: boolean;
-}
-
-/** Makes the diffs of one answer, until they are 2 MB together; the rest is left out. */
+/** Makes the diffs of one answer, until they are 2 MB together; the rest is marked as left out. */
 export function createDiffBudget() {
   let left = MAX_LENGTH;
   return {
-    isSpent: () => left <= 0,
-    diff(before: string | null, after: string | null, path: string): BudgetedDiff {
+    diff(before: string | null, after: string | null, path: string) {
       if (left <= 0) return { diff: '', diffOmitted: before !== after };
       const diff = unifiedDiff(before, after, { path });
       left -= diff.length;

@@ -2,7 +2,7 @@ import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records
 import type { FileStore, RevisionStore } from '../contracts/storage.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { createPause } from '../pause.ts';
-import { createOlderText, findRestored, readRevisions, STEPS } from './blame.ts';
+import { createOlderText, createStepReader, findRestored, readRevisions } from './blame.ts';
 import type { Hunk } from './delta.ts';
 
 /** A line at one version of a file. Lines count from 1. */
@@ -96,15 +96,11 @@ async function readHistory(
   const steps = new Map<number, readonly Hunk[] | null>();
   const older = createOlderText(head?.content ?? '');
   const pause = createPause();
-  let rows = new Map<number, RevisionStep>();
+  const readStep = createStepReader(store, file);
   for (const [index, { version }] of listed.entries()) {
     // Older ones than a gap are not reached.
     if (version !== newest - index) break;
-    if (!rows.has(version)) {
-      const read = await store.steps(file, { after: version - STEPS, upTo: version });
-      rows = new Map(read.map((row) => [row.version, row]));
-    }
-    const step = rows.get(version);
+    const step = await readStep(version);
     if (step === undefined || !leadsBack(step)) break;
     const hunks = older.stepBack(step);
     steps.set(version, step.existedBefore ? hunks : null);

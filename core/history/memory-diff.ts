@@ -1,24 +1,19 @@
 import type { ChangedFile, DiffQuery, ListAnswer } from '../contracts/admin.ts';
-import type { FileKey, ScopeKey } from '../contracts/records.ts';
-import type { RevisionStore } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import type { ScopeKey } from '../contracts/records.ts';
+import { invalidField } from '../errors.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
 import { parseTime } from '../time.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
+import type { HistoryParts } from './history-parts.ts';
 import { type EarlierFile, memoryAt } from './time-travel.ts';
 
 /** The most files that a page examines, and the longest that its diffs are together. */
 const MAX_EXAMINED = 5_000;
 const MAX_LENGTH = 2 * 1024 * 1024;
 
-interface Parts {
-  revisions: Pick<RevisionStore, 'listAt'>;
-  now: () => number;
-  /** The content of a file at a version; `null` where it is pruned. */
-  textAt(key: FileKey, version: number): Promise<string | null>;
-}
+type Parts = Pick<HistoryParts, 'storage' | 'now' | 'textAt'>;
 
 /** Lists the files of a user that differ between two times, by path, with their diffs. */
 export async function listChanges(
@@ -28,12 +23,7 @@ export async function listChanges(
   const scope = toScope(parseUserId(query.userId));
   const from = parseTime(query.from, 'from');
   const to = query.to === undefined ? parts.now() : parseTime(query.to, 'to');
-  if (from > to) {
-    const message = 'must not be after to';
-    throw new MemoryError('INVALID_REQUEST', `from ${message}.`, {
-      details: { issues: [{ path: '/from', message }] },
-    });
-  }
+  if (from > to) throw invalidField('/from', 'must not be after to', 'from');
   return await answerList(query, {
     list: 'diff',
     sort: 'path',
@@ -64,7 +54,7 @@ export async function listChanges(
 
 /** Every file that the scope ever had, by path, as it was at the two times. */
 async function* walkPairs(
-  { revisions }: Parts,
+  { storage: { revisions } }: Parts,
   scope: ScopeKey,
   options: { from: number; to: number; after: string | null },
 ): AsyncGenerator<[before: EarlierFile | null, present: EarlierFile]> {

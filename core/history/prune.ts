@@ -1,31 +1,26 @@
 import type { PruneAnswer, PruneRequest } from '../contracts/admin.ts';
 import { toAuditRecord } from '../audit.ts';
-import type { PruneFilter, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import type { PruneFilter } from '../contracts/storage.ts';
+import { invalidField } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
-import type { IdSource } from '../ids.ts';
 import { parseTimeOrNull } from '../time.ts';
 import { toPruned } from './chain.ts';
+import type { HistoryParts } from './history-parts.ts';
 
 /** Removes old revisions, at the request of an operator; the newest one of each file stays. */
 export async function pruneRevisions(
-  { storage, ids }: { storage: Pick<Storage, 'revisions'>; ids: IdSource },
+  { storage, ids }: Pick<HistoryParts, 'storage' | 'ids'>,
   request: PruneRequest,
   { address, traceId }: AdminCaller,
 ): Promise<PruneAnswer> {
   const { olderThan, keepLast, userId, path, dryRun = false } = request;
   if (olderThan === undefined && keepLast === undefined) {
-    const message = 'needs olderThan, keepLast or both';
-    throw new MemoryError('INVALID_REQUEST', `A prune ${message}.`, {
-      details: { issues: [{ path: '', message }] },
-    });
+    throw invalidField('', 'needs olderThan, keepLast or both', 'A prune');
   }
   if (keepLast !== undefined && !(Number.isSafeInteger(keepLast) && keepLast >= 1)) {
-    const message = 'must be a whole number from 1: the newest revision stays';
-    throw new MemoryError('INVALID_REQUEST', `keepLast ${message}.`, {
-      details: { issues: [{ path: '/keepLast', message }] },
-    });
+    const rule = 'must be a whole number from 1: the newest revision stays';
+    throw invalidField('/keepLast', rule, 'keepLast');
   }
   const filter: PruneFilter = {
     scope: userId === undefined ? null : toScope(parseUserId(userId)),

@@ -7,10 +7,11 @@ import { MemoryError } from '../errors.ts';
 import { memoryHeld } from '../files/hold.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import type { IdSource } from '../ids.ts';
+import { readRows } from '../page.ts';
 import { sealContent } from './chain.ts';
 import { type Delta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';
+import type { HistoryParts } from './history-parts.ts';
 import { countLines, hashText } from '../files/content.ts';
 
 /** The most versions with one content that a redaction takes out at once. */
@@ -26,13 +27,6 @@ const MAY_REMAIN = [
   'Reasons of revisions, and operations of dream runs that quote lines.',
   'Free pages of the database, its own logs, backups, exports, traces that were sent, and the provider of the model.',
 ];
-
-interface Dependencies {
-  storage: Storage;
-  ids: IdSource;
-  /** What the rows lead to, also for a version that is redacted. */
-  storedTextAt(key: FileKey, version: number): Promise<string | null>;
-}
 
 /** What a redaction writes, and the rows that it was made from. */
 interface RedactPlan {
@@ -56,7 +50,7 @@ type Target = Pick<NewRevision, 'scope' | 'path' | 'version' | 'hash' | 'redacte
  * this content, and for a revision that deleted the file.
  */
 export async function redactRevision(
-  deps: Dependencies,
+  deps: HistoryParts,
   revision: RevisionRecord,
   { reason, before = false, dryRun = false, caller }: RedactRequest & { caller: AdminAuthor },
 ): Promise<RedactAnswer> {
@@ -101,7 +95,7 @@ export function requireErasure({ erasure, name }: Storage): ErasureStore {
 
 /** The version before a revision, whose own row may be pruned. */
 async function targetBefore(
-  { storage, storedTextAt }: Dependencies,
+  { storage, storedTextAt }: HistoryParts,
   revision: RevisionRecord,
 ): Promise<Target> {
   const { scope, path, redactedBefore: redacted } = revision;
@@ -112,7 +106,7 @@ async function targetBefore(
   return { scope, path, version, hash: content === null ? null : hashText(content), redacted };
 }
 
-async function planRedaction(deps: Dependencies, target: Target): Promise<RedactPlan> {
+async function planRedaction(deps: HistoryParts, target: Target): Promise<RedactPlan> {
   const { storage, storedTextAt } = deps;
   const key: FileKey = { scope: target.scope, path: target.path };
   let redacted: ReadonlySet<number>;
@@ -161,21 +155,18 @@ async function planRedaction(deps: Dependencies, target: Target): Promise<Redact
 
 /** The versions of the file with the content of one; the newest pruned one may be of them. */
 async function findSame(
-  { storage, storedTextAt }: Dependencies,
+  { storage, storedTextAt }: HistoryParts,
   target: Target,
 ): Promise<Set<number>> {
   const { scope, path, hash } = target;
   const found = new Set<number>();
   const filter: RevisionFilter = { path: { scope, path } };
-  let after: readonly (string | number)[] | null = null;
-  for (let examined = 0; examined < MAX_EXAMINED;) {
-    const page = await storage.revisions.list(filter, { limit: 500, order: 'desc', after });
-    for (const one of page.items) {
-      if (one.existsAfter && one.hash !== null && one.hash === hash) found.add(one.version);
-    }
-    examined += page.items.length;
-    after = page.next;
-    if (after === null) break;
+  let examined = 0;
+  const rows = readRows((page) => storage.revisions.list(filter, page), { order: 'desc' });
+  for await (const one of rows) {
+    if (one.existsAfter && one.hash !== null && one.hash === hash) found.add(one.version);
+    examined += 1;
+    if (examined === MAX_EXAMINED) break;
   }
   if (found.size > MAX_VERSIONS) {
     const message = `More than ${MAX_VERSIONS} versions have this content: prune or redact fewer.`;

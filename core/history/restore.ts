@@ -3,7 +3,7 @@ import type { RestoreAnswer, RestoredFile, RestoreRequest } from '../contracts/a
 import type { Logger } from '../contracts/logger.ts';
 import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork } from '../files/held-work.ts';
@@ -22,8 +22,10 @@ import {
   BATCH_BYTES,
   BATCH_FILES,
   type BatchWork,
+  leave,
   type Plan,
   toBatches,
+  unwritten,
   writeBatch,
 } from './write-batches.ts';
 
@@ -131,12 +133,7 @@ export function createRestores(deps: {
     diffs: DiffBudget | null,
   ): Promise<Plan<RestoredFile>> {
     const path = toPhysicalPath(key);
-    const file = { path, version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
-    const leave = (outcome: RestoredFile['outcome'], why: string): Plan<RestoredFile> => ({
-      outcome: { ...file, outcome, why },
-      restoration: null,
-    });
-    if (version === undefined) return leave('gone', 'Its history of that time is pruned.');
+    if (version === undefined) return leave(path, 'gone', 'Its history of that time is pruned.');
     let content: string | null;
     let head;
     try {
@@ -144,17 +141,17 @@ export function createRestores(deps: {
       content = version === null ? null : await revisions.textAt(key, version);
     } catch (error) {
       if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
-        return leave('refused', error.message);
+        return leave(path, 'refused', error.message);
       }
       throw error;
     }
     if (version !== null && content === null) {
-      return leave('gone', 'Its content of that time is pruned or redacted.');
+      return leave(path, 'gone', 'Its content of that time is pruned or redacted.');
     }
     const present = head?.content ?? null;
     return {
       outcome: {
-        ...file,
+        ...unwritten(path),
         outcome: content === null ? 'deleted' : 'restored',
         ...diffs?.diff(present, content, path),
       },
@@ -190,12 +187,6 @@ export function createRestores(deps: {
       plan: async (target) => [await planTarget(target, null)],
       write: (restorations) =>
         files.restore(restorations, { ...toOptions(goal, held), startedAt }, caller),
-      written: (file, { version, revisionId }) => ({
-        ...file,
-        version: revisionId === '' ? null : version,
-        revisionId: revisionId === '' ? null : revisionId,
-      }),
-      refused: (file, why) => ({ ...file, outcome: 'refused', why }),
     };
     for await (const batch of toBatches(targets, (target) => work.plan(target))) {
       if (hold !== null) heldWork.checkRunning();
@@ -289,7 +280,7 @@ function parseGoal(
 ): Goal {
   const scope = toScope(parseUserId(userId));
   const time = parseTime(at, 'at');
-  if (time > now) throw refuse('/at', `${at} is in the future`);
+  if (time > now) throw invalidTime(`${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
   const home = `users/${userId}/`;
   if (!path.startsWith(home)) {
@@ -323,7 +314,7 @@ function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): vo
     throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
   }
   if (at < firstAt) {
-    throw refuse('/at', `${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
+    throw invalidTime(`${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
   }
 }
 
@@ -362,8 +353,7 @@ function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
 /** A file of a preview that is counted and not looked at further. */
 function toUnlisted({ key, version }: Target): RestoredFile {
   const outcome = version === undefined ? 'gone' : version === null ? 'deleted' : 'restored';
-  const rest = { version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
-  return { path: toPhysicalPath(key), outcome, ...rest };
+  return { ...unwritten(toPhysicalPath(key)), outcome };
 }
 
 /** Counts what became of the files, and lists as many as an answer may have. */
@@ -394,8 +384,6 @@ function createReceipt(goal: Goal, start: { dryRun: boolean; unchanged: number }
   };
 }
 
-function refuse(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `The time ${message}.`, {
-    details: { issues: [{ path, message }] },
-  });
+function invalidTime(message: string): MemoryError {
+  return invalidField('/at', message, 'The time');
 }

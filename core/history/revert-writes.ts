@@ -1,23 +1,25 @@
 import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contracts/admin.ts';
-import type { FileKey, FileState, RevisionRecord } from '../contracts/records.ts';
+import type { FileState, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
-import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
+import { invalidField, MemoryError } from '../errors.ts';
+import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { groupBy } from '../group-by.ts';
+import { readRows } from '../page.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
-import { type BatchWork, type Plan, toBatches, writeBatch } from './write-batches.ts';
+import type { HistoryParts } from './history-parts.ts';
+import {
+  type BatchWork,
+  leave,
+  type Plan,
+  toBatches,
+  unwritten,
+  writeBatch,
+} from './write-batches.ts';
 
 /** The most revisions that one request reverts. */
 const MAX_REVISIONS = 10_000;
-
-interface Parts {
-  storage: Pick<Storage, 'files' | 'revisions' | 'dreams'>;
-  files: Pick<AdminFiles, 'restore'>;
-  now: () => number;
-  /** The content of a file at a version; `null` where it did not exist or is pruned. */
-  textAt(key: FileKey, version: number): Promise<string | null>;
-}
 
 /**
  * Two files by their physical paths: `to` holds lines that were taken from `from`, so it stays as long
@@ -48,7 +50,7 @@ type Unit = readonly Selected[];
  * names is selected.
  */
 export async function revertWrites(
-  parts: Parts,
+  parts: HistoryParts,
   selection: RevertSelection,
   { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
 ): Promise<RevertWritesAnswer> {
@@ -78,8 +80,6 @@ export async function revertWrites(
         throw error;
       }
     },
-    written: (file, { version, revisionId }) => ({ ...file, version, revisionId }),
-    refused: (file, why) => ({ ...file, outcome: 'refused', why }),
   };
   const files: RevertedFile[] = [];
   try {
@@ -97,30 +97,26 @@ export async function revertWrites(
     for (const selected of groups) {
       const path = toPhysicalPath(selected[0] as RevisionRecord);
       if (!done.has(path))
-        files.push({ ...leftFile(path), outcome: 'refused', why: error.message });
+        files.push({ ...unwritten(path), outcome: 'refused', why: error.message });
     }
   }
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
   return { dryRun, files };
 }
 
-function leftFile(path: string): Omit<RevertedFile, 'outcome' | 'why'> {
-  return { path, version: null, revisionId: null, diff: '', diffOmitted: false };
-}
-
 function parseSelection(selection: RevertSelection): { filter: RevisionFilter; target: string } {
   const { runId, toolCallId, actor, since, until, userId } = selection;
   const kinds = [runId, toolCallId, actor].filter((kind) => kind !== undefined);
-  if (kinds.length !== 1) throw refuse('', 'needs one of runId, toolCallId and actor');
+  if (kinds.length !== 1) throw invalidSelection('', 'needs one of runId, toolCallId and actor');
   if (actor === undefined && [since, until].some((one) => one !== undefined)) {
-    throw refuse('', 'takes since and until only with actor');
+    throw invalidSelection('', 'takes since and until only with actor');
   }
   const scope = userId === undefined ? null : toScope(parseUserId(userId));
   if (runId !== undefined) return { filter: { scope, runId }, target: `dream run ${runId}` };
   if (toolCallId !== undefined) {
     return { filter: { scope, toolCallId }, target: `tool call ${toolCallId}` };
   }
-  if (since === undefined) throw refuse('/since', 'is required with actor');
+  if (since === undefined) throw invalidSelection('/since', 'is required with actor');
   const filter = {
     actor: actor ?? null,
     since: parseTime(since, 'since'),
@@ -133,7 +129,7 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
 
 /** Adds the memory that a run's own record names, where the selection names none. */
 async function withRunScope(
-  { dreams }: Parts['storage'],
+  { dreams }: Storage,
   selection: ReturnType<typeof parseSelection>,
 ): Promise<ReturnType<typeof parseSelection>> {
   const { filter } = selection;
@@ -143,28 +139,21 @@ async function withRunScope(
 }
 
 /** The selected revisions, oldest first. A run's reverts don't count as its writes. */
-async function readSelected(
-  storage: Parts['storage'],
-  filter: RevisionFilter,
-): Promise<RevisionRecord[]> {
+async function readSelected(storage: Storage, filter: RevisionFilter): Promise<RevisionRecord[]> {
   const selected: RevisionRecord[] = [];
-  let after: readonly (string | number)[] | null = null;
-  do {
-    const page = { limit: 500, order: 'asc', after } as const;
-    const { items, next } = await storage.revisions.list(filter, page);
-    const isUndoing = ({ action }: RevisionRecord) => action === 'revert' && filter.runId;
-    selected.push(...items.filter((revision) => !isUndoing(revision)));
-    after = next;
+  for await (const revision of readRows((page) => storage.revisions.list(filter, page))) {
+    if (revision.action === 'revert' && filter.runId) continue;
+    selected.push(revision);
     if (selected.length > MAX_REVISIONS) {
       const message = `More than ${MAX_REVISIONS} revisions are selected: narrow the time or the user.`;
       throw new MemoryError('WORK_LIMIT_EXCEEDED', message, {
         details: { limit: 'revisions', max: MAX_REVISIONS },
       });
     }
-  } while (after !== null);
+  }
   const scopes = new Set(selected.map(({ scope }) => scope));
   if (typeof filter.runId === 'string' && scopes.size > 1) {
-    throw refuse(
+    throw invalidSelection(
       '/userId',
       'needs userId: several users have writes of this run, and no record says whose it was',
     );
@@ -174,14 +163,8 @@ async function readSelected(
 
 /** Groups revisions by file, sorted by physical path. */
 function groupByFile(revisions: readonly RevisionRecord[]): RevisionRecord[][] {
-  const groups = new Map<string, RevisionRecord[]>();
-  for (const revision of revisions) {
-    const path = toPhysicalPath(revision);
-    const group = groups.get(path);
-    if (group === undefined) groups.set(path, [revision]);
-    else group.push(revision);
-  }
-  return [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => group);
+  const groups = [...groupBy(revisions, toPhysicalPath)];
+  return groups.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => group);
 }
 
 /**
@@ -211,7 +194,7 @@ function toUnits(groups: readonly Selected[]): Unit[] {
  * alone would lose the content that was moved.
  */
 async function findHeld(
-  parts: Parts,
+  parts: HistoryParts,
   groups: readonly (readonly RevisionRecord[])[],
   links: readonly RevertLink[],
 ): Promise<ReadonlySet<string>> {
@@ -242,18 +225,13 @@ async function findHeld(
 }
 
 async function planFile(
-  { storage, textAt }: Parts,
+  { storage, textAt }: HistoryParts,
   selected: Selected,
   { held, diffs }: { held: ReadonlySet<string>; diffs: DiffBudget | null },
 ): Promise<Plan<RevertedFile>> {
   const newest = selected.at(-1) as RevisionRecord;
   const key = { scope: newest.scope, path: newest.path };
   const path = toPhysicalPath(key);
-  const leave = (outcome: RevertedFile['outcome'], why: string): Plan<RevertedFile> => ({
-    outcome: { ...leftFile(path), outcome, why },
-    restoration: null,
-  });
-
   // Only the newest consecutive revisions of the selection can be reverted.
   const undone = selected.filter(
     (revision, index) => newest.version - revision.version === selected.length - 1 - index,
@@ -271,22 +249,25 @@ async function planFile(
     since = await describeLaterWrites({ storage, textAt }, newest, head);
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
-      return leave('refused', error.message);
+      return leave(path, 'refused', error.message);
     }
     throw error;
   }
   if (oldest.existedBefore && before === null) {
-    return leave('gone', 'Its content from before is pruned or redacted.');
+    return leave(path, 'gone', 'Its content from before is pruned or redacted.');
   }
-  if (present === before) return leave('unchanged', 'It holds the content from before already.');
-  if (since !== null) return leave('changed_since', since);
+  if (present === before) {
+    return leave(path, 'unchanged', 'It holds the content from before already.');
+  }
+  if (since !== null) return leave(path, 'changed_since', since);
   if (held.has(path)) {
-    return leave('changed_since', 'The file that its content came from stays, and would lose it.');
+    const why = 'The file that its content came from stays, and would lose it.';
+    return leave(path, 'changed_since', why);
   }
   const left = selected[selected.length - undone.length - 1];
   return {
     outcome: {
-      ...leftFile(path),
+      ...unwritten(path),
       outcome: 'reverted',
       why:
         left === undefined
@@ -307,7 +288,7 @@ async function planFile(
  * it. `head` is the present file.
  */
 export async function describeLaterWrites(
-  { storage, textAt }: { storage: Pick<Storage, 'revisions'> } & Pick<Parts, 'textAt'>,
+  { storage, textAt }: Pick<HistoryParts, 'storage' | 'textAt'>,
   revision: RevisionRecord,
   head: FileState | null,
 ): Promise<string | null> {
@@ -325,8 +306,6 @@ export async function describeLaterWrites(
   return `${later.actor} wrote version ${later.version} since, at ${toTime(later.at)}.${others}`;
 }
 
-function refuse(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `The request ${message}.`, {
-    details: { issues: [{ path, message }] },
-  });
+function invalidSelection(path: string, message: string): MemoryError {
+  return invalidField(path, message, 'The request');
 }

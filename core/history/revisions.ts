@@ -18,29 +18,29 @@ import type {
 } from '../contracts/admin.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
-import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines } from '../files/content.ts';
 import { blameLines } from './blame.ts';
 import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import type {
-  AdminAuthor,
-  AdminCaller,
-  AdminFiles,
-  AdminWritten,
-  Restoration,
-} from '../files/admin-files.ts';
-import { type IdSource, isUuid } from '../ids.ts';
-import { answerList } from '../page.ts';
+import type { AdminAuthor, AdminCaller, AdminWritten, Restoration } from '../files/admin-files.ts';
+import { isUuid } from '../ids.ts';
+import { answerList, readRows } from '../page.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
 import { describeLaterWrites, type RevertLink, revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
-import { createTexts, isWhole, type RevisionContents, revisionNotFound } from './texts.ts';
+import type { HistoryParts } from './history-parts.ts';
+import {
+  createTexts,
+  isWhole,
+  type RevisionContents,
+  revisionNotFound,
+  type Texts,
+} from './texts.ts';
 import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
 import {
   parsePhysicalPath,
@@ -113,24 +113,18 @@ interface RevertPlan extends Restoration {
 }
 
 /** Creates the history of a storage; reverts go through the one write path. */
-export function createRevisions(deps: {
-  storage: Storage;
-  files: AdminFiles;
-  ids: IdSource;
-  accessQueue: Pick<AccessQueue, 'flush'>;
-  now: () => number;
-}): Revisions {
+export function createRevisions(
+  deps: Omit<HistoryParts, keyof Texts> & { accessQueue: Pick<AccessQueue, 'flush'> },
+): Revisions {
   const { storage } = deps;
-  const { textAt, storedTextAt, textsOf } = createTexts(storage);
+  const parts: HistoryParts = { ...deps, ...createTexts(storage) };
+  const { textAt, textsOf } = parts;
 
   async function find(id: string): Promise<RevisionRecord> {
     const revision = await storage.revisions.get(parseRevisionId(id));
     if (revision === null) throw revisionNotFound(id);
     return revision;
   }
-
-  const readFileAt = (key: FileKey, at: number) =>
-    fileAt({ revisions: storage.revisions, textAt }, key, { at });
 
   /**
    * What a revert makes of a path. With a precondition, the caller has seen what was written since
@@ -146,7 +140,7 @@ export function createRevisions(deps: {
     const head = await storage.files.get(key);
     const present = head?.content ?? null;
     const version = present === null ? 0 : (head?.version ?? 0);
-    const since = await describeLaterWrites({ storage, textAt }, revision, head);
+    const since = await describeLaterWrites(parts, revision, head);
     const isOther = isInsisting && expected === undefined;
     const wanted =
       isOther && since !== null ? (revision.existsAfter ? revision.version : 0) : expected;
@@ -203,7 +197,7 @@ export function createRevisions(deps: {
     async contentAt(key, { version, at }) {
       const path = toPhysicalPath(key);
       if (at !== undefined) {
-        const { content, revision } = await readFileAt(key, parseTime(at, 'at'));
+        const { content, revision } = await fileAt(parts, key, { at: parseTime(at, 'at') });
         return toEarlierContent({ content, version: revision.version, made: revision });
       }
       const wanted = version ?? 0;
@@ -228,9 +222,9 @@ export function createRevisions(deps: {
 
     textAt,
 
-    diff: (query) => listChanges({ revisions: storage.revisions, now: deps.now, textAt }, query),
+    diff: (query) => listChanges(parts, query),
 
-    fileAt: (key, { at }) => readFileAt(key, at),
+    fileAt: (key, point) => fileAt(parts, key, point),
 
     memoryAt: (scope, options) => memoryAt(storage.revisions, scope, options),
 
@@ -241,10 +235,7 @@ export function createRevisions(deps: {
     },
 
     revertWrites: (selection, caller, links = []) =>
-      revertWrites({ storage, files: deps.files, textAt, now: deps.now }, selection, {
-        caller,
-        links,
-      }),
+      revertWrites(parts, selection, { caller, links }),
 
     async revert(id, { dryRun = false, ifVersion }, caller) {
       const startedAt = deps.now();
@@ -285,14 +276,10 @@ export function createRevisions(deps: {
     },
 
     async redact(id, request, caller) {
-      const revision = await find(id);
-      return await redactRevision({ storage, ids: deps.ids, storedTextAt }, revision, {
-        ...request,
-        caller,
-      });
+      return await redactRevision(parts, await find(id), { ...request, caller });
     },
 
-    prune: (request, caller) => pruneRevisions({ storage, ids: deps.ids }, request, caller),
+    prune: (request, caller) => pruneRevisions(parts, request, caller),
 
     async lineTimes(key) {
       const file = await storage.files.get(key);
@@ -308,21 +295,16 @@ export function createRevisions(deps: {
 
     async ofRun(scope, runId) {
       const found: RunRevision[] = [];
-      let after: readonly (string | number)[] | null = null;
-      do {
-        const page = { limit: 200, order: 'asc', after } as const;
-        const { items, next } = await storage.revisions.list({ scope, runId }, page);
-        for (const revision of items) {
-          const contents = await (
-            isWhole(revision) ? textsOf(revision) : Promise.resolve(null)
-          ).catch((error: unknown) => {
-            if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
-            throw error;
-          });
-          found.push({ revision, contents });
-        }
-        after = next;
-      } while (after !== null);
+      const rows = readRows((page) => storage.revisions.list({ scope, runId }, page));
+      for await (const revision of rows) {
+        const contents = await (
+          isWhole(revision) ? textsOf(revision) : Promise.resolve(null)
+        ).catch((error: unknown) => {
+          if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+          throw error;
+        });
+        found.push({ revision, contents });
+      }
       return found;
     },
   };

@@ -3,6 +3,7 @@ import type { FileAt, RevisionStore } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toTime } from '../time.ts';
+import type { HistoryParts } from './history-parts.ts';
 
 /** The most files that one call of {@link memoryAt} examines. */
 const MAX_FILES_AT = 500;
@@ -50,28 +51,21 @@ export async function memoryAt(
  * `REVISION_NOT_FOUND` if the history of that time is pruned or redacted.
  */
 export async function fileAt(
-  history: {
-    revisions: Pick<RevisionStore, 'listAt'>;
-    /** The content of a file at a version; `null` where it is pruned. */
-    textAt(key: FileKey, version: number): Promise<string | null>;
-  },
+  { storage, textAt }: Pick<HistoryParts, 'storage' | 'textAt'>,
   key: FileKey,
   { at }: { at: number },
 ): Promise<EarlierText> {
   const path = toPhysicalPath(key);
   const details = { path, at: toTime(at) };
-  const { files } = await memoryAt(history.revisions, key.scope, {
-    at,
-    prefix: key.path,
-    limit: 1,
-  });
+  const options = { at, prefix: key.path, limit: 1 };
+  const { files } = await memoryAt(storage.revisions, key.scope, options);
   // The file with the exact path comes before all others that start with it.
   const found = files.find(({ file }) => file.path === key.path);
   if (found === undefined || found.state === 'absent') {
     throw new MemoryError('FILE_NOT_FOUND', `${path} did not exist at ${details.at}.`, { details });
   }
   const { revision } = found;
-  const content = revision === null ? null : await history.textAt(key, revision.version);
+  const content = revision === null ? null : await textAt(key, revision.version);
   if (revision === null || content === null) {
     const why = revision?.redacted === true ? 'redacted' : 'pruned';
     const message = `The content of ${path} at ${details.at} is ${why}.`;

@@ -1,6 +1,7 @@
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
-import type { PageRequest, Storage } from '../contracts/storage.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { readByKey, readRows } from '../page.ts';
 import { chainStart, hashRow, linkHash } from './chain.ts';
 
 const PAGE_ROWS = 500;
@@ -66,8 +67,13 @@ async function* mergeById(
   scope: ScopeKey,
   after: string | null,
 ): AsyncGenerator<ChainEntry, void> {
-  const kept = listKept(revisions, scope, after);
-  const pruned = listPruned(inspection, scope, after);
+  const kept = readRows((page) => revisions.list({ scope }, page), {
+    after: after === null ? null : [after],
+  });
+  const pruned = readByKey((from) => inspection.pruned(scope, { after: from, limit: PAGE_ROWS }), {
+    keyOf: ({ id }) => id,
+    after,
+  });
   let [one, other] = [await kept.next(), await pruned.next()];
   while (one.done !== true || other.done !== true) {
     if (one.done !== true && (other.done === true || one.value.id <= other.value.id)) {
@@ -80,31 +86,5 @@ async function* mergeById(
       yield { type: 'pruned', ...other.value };
       other = await pruned.next();
     }
-  }
-}
-
-async function* listKept(
-  revisions: Pick<Storage['revisions'], 'list'>,
-  scope: ScopeKey,
-  start: string | null,
-): AsyncGenerator<RevisionRecord, void> {
-  let after: PageRequest['after'] = start === null ? null : [start];
-  do {
-    const page = await revisions.list({ scope }, { limit: PAGE_ROWS, order: 'asc', after });
-    yield* page.items;
-    after = page.next;
-  } while (after !== null);
-}
-
-async function* listPruned(
-  inspection: InspectionStore,
-  scope: ScopeKey,
-  start: string | null,
-): AsyncGenerator<PrunedRevision, void> {
-  for (let after = start; ;) {
-    const page = await inspection.pruned(scope, { after, limit: PAGE_ROWS });
-    yield* page;
-    after = page.at(-1)?.id ?? null;
-    if (after === null) return;
   }
 }

@@ -1,3 +1,4 @@
+import type { RestoredFile, RevertedFile } from '../contracts/admin.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminWritten, Restoration } from '../files/admin-files.ts';
 
@@ -7,11 +8,28 @@ export const BATCH_BYTES = 2 * 1024 * 1024;
 /** How often a revert is planned again because its files changed meanwhile. */
 export const TRIES = 5;
 
+/** What becomes of one file. */
+type FileOutcome = RevertedFile | RestoredFile;
+
+/** A file to which nothing was written. */
+export function unwritten(path: string) {
+  return { path, version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
+}
+
 /** What is to become of one file, and at last what became of it. */
 export interface Plan<Outcome> {
   outcome: Outcome;
   /** `null` if nothing is to be written. */
   restoration: Restoration | null;
+}
+
+/** The plan of a file that stays as it is, and why. */
+export function leave<Kind extends FileOutcome['outcome']>(
+  path: string,
+  outcome: Kind,
+  why: string,
+) {
+  return { outcome: { ...unwritten(path), outcome, why }, restoration: null };
 }
 
 /** How batches are planned and written. */
@@ -20,9 +38,6 @@ export interface BatchWork<Unit, Outcome> {
   plan(unit: Unit): Promise<Plan<Outcome>[]>;
   /** Writes in one transaction, all or nothing. */
   write(restorations: Restoration[], units: readonly Unit[]): Promise<readonly AdminWritten[]>;
-  written(outcome: Outcome, written: AdminWritten): Outcome;
-  /** The outcome of a file that was refused, with the reason. */
-  refused(outcome: Outcome, why: string): Outcome;
 }
 
 /** Splits units into batches of at most 100 files and 2 MB; a larger unit is a batch of its own. */
@@ -65,7 +80,7 @@ export interface PlannedUnit<Unit, Outcome> {
  * which can't be written holds back no other. Throws only what ends all of the work: the database
  * does not answer or is full.
  */
-export async function writeBatch<Unit, Outcome>(
+export async function writeBatch<Unit, Outcome extends FileOutcome>(
   work: BatchWork<Unit, Outcome>,
   batch: readonly PlannedUnit<Unit, Outcome>[],
 ): Promise<Outcome[]> {
@@ -83,7 +98,8 @@ export async function writeBatch<Unit, Outcome>(
       ];
       return plans.map(({ outcome, restoration }) => {
         const one = restoration === null ? undefined : written.shift();
-        return one === undefined ? outcome : work.written(outcome, one);
+        if (one === undefined || one.revisionId === '') return outcome;
+        return { ...outcome, version: one.version, revisionId: one.revisionId };
       });
     } catch (error) {
       if (!(error instanceof MemoryError) || endsAll(error)) throw error;
@@ -95,7 +111,9 @@ export async function writeBatch<Unit, Outcome>(
       }
       if (units.length === 1) {
         return plans.map(({ outcome, restoration }) =>
-          restoration === null ? outcome : work.refused(outcome, error.message),
+          restoration === null
+            ? outcome
+            : { ...outcome, outcome: 'refused' as const, why: error.message },
         );
       }
       const half = Math.ceil(units.length / 2);

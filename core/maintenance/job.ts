@@ -3,20 +3,15 @@ import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import type { JobState } from '../schemas/jobs.ts';
 
-/** Background work that an operator starts and polls; one run at a time. */
-interface Job<Options, Result> {
-  /** Starts a run, unless one is already running. */
-  start(options: Options): JobState<Result>;
-  /** `null` before the first. */
-  state(): JobState<Result> | null;
-}
-
-/** Creates a job. If `work` throws, the error is logged and the state gets its code. */
+/**
+ * Creates background work that an operator starts and polls; one run at a time. If `work` throws, the
+ * error is logged and the state gets its code.
+ */
 export function createJob<Options, Result>(deps: {
   name: string;
   log: Logger;
   work: (options: Options, progress: (done: number, total: number) => void) => Promise<Result>;
-}): Job<Options, Result> {
+}) {
   const { name, log, work } = deps;
   let last: JobState<Result> | null = null;
 
@@ -32,8 +27,10 @@ export function createJob<Options, Result>(deps: {
   }
 
   return {
+    /** `null` before the first. */
     state: () => last && { ...last },
-    start(options) {
+    /** Starts a run, unless one is already running. */
+    start(options: Options): JobState<Result> {
       if (last?.state === 'running') return { ...last };
       last = { state: 'running', done: 0, total: 0, result: null, error: null };
       const begun = { ...last };

@@ -7,27 +7,21 @@ import type { IdSource } from '../ids.ts';
 import type { Reindexing } from '../schemas/jobs.ts';
 import type { Indexer } from '../search/index/indexer.ts';
 
-/** Rebuilds the whole search index in the background. */
-export interface Reindex {
-  /** Starts a rebuild, audited, unless one is running. Resolves when the number of files is known. */
-  start(caller: AdminCaller): Promise<Reindexing>;
-  /** `null` before the first. */
-  state(): Reindexing | null;
-}
-
-/** Creates the reindex of a service. */
+/** Creates what rebuilds the whole search index of a service in the background. */
 export function createReindex(deps: {
   storage: Storage;
   indexer: Indexer;
   ids: IdSource;
   log: Logger;
-}): Reindex {
+}) {
   const { indexer, log } = deps;
   let last: Reindexing | null = null;
 
   return {
+    /** `null` before the first. */
     state: () => last,
-    async start(caller) {
+    /** Starts a rebuild, audited, unless one is running. Resolves when the number of files is known. */
+    async start(caller: AdminCaller): Promise<Reindexing> {
       if (last?.state === 'running') return last;
       const before = last;
       const begun: Reindexing = { state: 'running', done: 0, files: 0 };

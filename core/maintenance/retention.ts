@@ -22,14 +22,6 @@ const ROLLUP_DAYS = 400;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
-/** Removes expired rows once an hour, on one instance at a time. */
-interface Retention {
-  start(): void;
-  /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
-  run(options?: { dryRun?: boolean }): Promise<RetentionCounts | null>;
-  stop(): Promise<void>;
-}
-
 interface RetentionDependencies {
   storage: Storage;
   settings: Settings['retention'];
@@ -39,25 +31,15 @@ interface RetentionDependencies {
   log: Logger;
 }
 
-/** Creates the job; nothing runs before `start`. */
-export function createRetention(deps: RetentionDependencies): Retention {
+/**
+ * Creates the job that removes expired rows once an hour, on one instance at a time; nothing runs
+ * before `start`.
+ */
+export function createRetention(deps: RetentionDependencies) {
   const { storage, settings } = deps;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<unknown> | null = null;
   const stopping = new AbortController();
-
-  /** The kinds of rows that expire; rows from before `before` are removed. */
-  function listAged(): { what: 'events' | 'access' | 'idempotency'; before: number }[] {
-    const { eventsDays, accessLogDays } = settings;
-    const now = deps.now();
-    return [
-      { what: 'idempotency', before: now - IDEMPOTENCY_MS } as const,
-      ...(eventsDays > 0 ? [{ what: 'events', before: now - eventsDays * DAY_MS } as const] : []),
-      ...(accessLogDays > 0
-        ? [{ what: 'access', before: now - accessLogDays * DAY_MS } as const]
-        : []),
-    ];
-  }
 
   /** Removes batches until one is not full or the service stops. Returns the number of rows. */
   async function inBatches(size: number, remove: () => Promise<number>): Promise<number> {
@@ -73,7 +55,8 @@ export function createRetention(deps: RetentionDependencies): Retention {
   /** Removes rows in batches, and logs their number. */
   async function expire(
     what: string,
-    { size, remove }: { size: number; remove: () => Promise<number> },
+    size: number,
+    remove: () => Promise<number>,
   ): Promise<number> {
     const removed = await inBatches(size, remove);
     const noun = what === 'dreams' ? 'dream runs' : 'rows';
@@ -101,13 +84,18 @@ export function createRetention(deps: RetentionDependencies): Retention {
     if (fence === null) return null;
     try {
       const counts = { events: 0, access: 0, idempotency: 0, revisions: 0, bytes: 0, dreams: 0 };
-      for (const { what, before } of listAged()) {
+      const ages = {
+        idempotency: IDEMPOTENCY_MS,
+        events: settings.eventsDays * DAY_MS,
+        access: settings.accessLogDays * DAY_MS,
+      };
+      for (const what of ['idempotency', 'events', 'access'] as const) {
+        // Rows with an age of 0 are kept for good.
+        if (ages[what] <= 0) continue;
+        const before = deps.now() - ages[what];
         counts[what] = dryRun
           ? await storage.log.countOlder(what, before)
-          : await expire(what, {
-              size: BATCH_ROWS,
-              remove: () => storage.log.expire(what, before, BATCH_ROWS),
-            });
+          : await expire(what, BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
       }
       if (storage.observations !== undefined && !dryRun) {
         await expireRollups(storage.observations);
@@ -121,10 +109,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
         const before = deps.now() - settings.dreamsDays * DAY_MS;
         counts.dreams = dryRun
           ? await dreams.countOlder(before)
-          : await expire('dreams', {
-              size: BATCH_RUNS,
-              remove: () => dreams.expire(before, BATCH_RUNS),
-            });
+          : await expire('dreams', BATCH_RUNS, () => dreams.expire(before, BATCH_RUNS));
       }
       return counts;
     } finally {
@@ -169,11 +154,12 @@ export function createRetention(deps: RetentionDependencies): Retention {
   }
 
   return {
-    start() {
+    start(): void {
       if (timer === null) schedule(FIRST_MS);
     },
+    /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
     run: round,
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       if (timer !== null) clearTimeout(timer);
       await running;

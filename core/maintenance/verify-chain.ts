@@ -15,24 +15,14 @@ import type { Finding } from '../schemas/jobs.ts';
 /** How often the end of a chain is read again: a write may come after the last page. */
 const RETRIES = 3;
 
-/** What {@link verifyChain} found in one scope. */
-interface ChainFindings {
-  found: readonly Finding[];
-  /** Revisions from before the chain. */
-  unchained: number;
-  /** The newest of them, with which the chain starts; `null` if the chain has all revisions. */
-  after: string | null;
-}
-
 /**
  * Recomputes the chain of a scope, oldest revision first, and names each break of it: the first
  * one is where the history was changed first. After a break it goes on from the stored hash. Reads
- * in pages. `null` if the storage doesn't show what that needs.
+ * in pages. `unchained` counts the revisions from before the chain; `after` is the newest of them, with
+ * which the chain starts, or `null` if the chain has all revisions. Returns `null` if the storage
+ * doesn't show what that needs.
  */
-export async function verifyChain(
-  { revisions, inspection }: Storage,
-  scope: ScopeKey,
-): Promise<ChainFindings | null> {
+export async function verifyChain({ revisions, inspection }: Storage, scope: ScopeKey) {
   let state = (await inspection?.scope(scope)) ?? null;
   if (inspection === undefined || state === null) return null;
   const { chainAfter } = state;

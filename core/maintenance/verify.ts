@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type {
   FileKey,
   FileState,
@@ -6,15 +5,17 @@ import type {
   RevisionStep,
   ScopeKey,
 } from '../contracts/records.ts';
-import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
+import type { IndexText, IndexView, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import { indexFile, inSlices } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { applyDelta } from '../history/delta.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
+import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toIdMs } from '../id-time.ts';
+import { readRows } from '../page.ts';
 import { createPause } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
 import { toTime } from '../time.ts';
@@ -83,7 +84,12 @@ export async function verifyMemory(
       if (options.signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
       const key = { scope, path };
       const look = async () => {
-        const { found, revisions } = await checkAgain(() => verifyFile(storage, key));
+        let revisions: readonly RevisionRecord[] = [];
+        const found = await checkAgain(async () => {
+          const history = await readHistory(storage, key);
+          revisions = history?.revisions ?? [];
+          return history === null ? [] : await checkHistory(history);
+        });
         for (const revision of revisions) written.set(revision.id, revision);
         result.revisions += revisions.length;
         return found;
@@ -102,28 +108,21 @@ export async function verifyMemory(
       if (chain !== null && (chain.after ?? '') > (chainedAfter ?? '')) chainedAfter = chain.after;
       return chain?.found ?? [];
     });
-    await attempt(
-      `the files of ${scope} cannot be counted`,
-      async () => (await checkAgain(() => verifyCounts(storage, scope))).found,
+    await attempt(`the files of ${scope} cannot be counted`, () =>
+      checkAgain(() => verifyCounts(storage, scope)),
     );
     await attempt(`the search index of ${scope} cannot be read`, () =>
       storage.index.snapshot((view) => verifyIndex(view, scope)),
     );
   }
   result.chainedSince = chainedAfter === null ? null : toTime(toIdMs(chainedAfter));
+  const toFindings = (invariant: Finding['invariant'], messages: readonly string[] = []) =>
+    messages.map((message) => ({ invariant, path: null, message }));
   await attempt('rows without an owner cannot be looked for', async () =>
-    ((await storage.inspection?.orphans(MOST_FINDINGS)) ?? []).map((message) => ({
-      invariant: 'I5',
-      path: null,
-      message,
-    })),
+    toFindings('I5', await storage.inspection?.orphans(MOST_FINDINGS)),
   );
   await attempt('the database cannot be checked', async () =>
-    ((await storage.inspection?.problems?.()) ?? []).map((message) => ({
-      invariant: 'storage',
-      path: null,
-      message,
-    })),
+    toFindings('storage', await storage.inspection?.problems?.()),
   );
   return result;
 }
@@ -175,7 +174,7 @@ async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Fi
   if ((file.content === null) !== (file.deletedAt !== null)) {
     add('I1', 'is deleted and has content, or neither');
   }
-  if (sha256(file.content ?? '') !== file.hash) add('I1', 'does not hold what was written last');
+  if (hashText(file.content ?? '') !== file.hash) add('I1', 'does not hold what was written last');
   await walkBack({ file, revisions, steps }, (message) => add('I3', message));
   return findings;
 }
@@ -191,7 +190,8 @@ async function walkBack(
     await pause();
     const at = `at version ${row.version}`;
     // A redacted revision keeps its hash but not its text.
-    const isSame = sha256(after ?? '') === row.hash && Buffer.byteLength(after ?? '') === row.size;
+    const isSame =
+      hashText(after ?? '') === row.hash && Buffer.byteLength(after ?? '') === row.size;
     if (!isSame && !row.redacted) add(`${at} has another content than its revision says`);
     if (row.existsAfter !== (after !== null)) add(`${at} exists, or does not, wrongly`);
     const step = stepsByVersion.get(row.version);
@@ -217,28 +217,23 @@ function stepBack(step: RevisionStep, after: string | null): string | null | Err
   }
 }
 
-interface FileFindings {
-  found: readonly Finding[];
-  revisions: readonly RevisionRecord[];
-}
-
 /** Repeats a check and keeps only findings that persist: a write may come between two reads. */
-async function checkAgain(look: () => Promise<FileFindings>): Promise<FileFindings> {
+async function checkAgain(look: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   let last = await look();
-  for (let again = 0; again < 3 && last.found.length > 0; again += 1) {
+  for (let again = 0; again < 3 && last.length > 0; again += 1) {
     const next = await look();
-    const messages = new Set(next.found.map(({ message }) => message));
-    const found = last.found.filter(({ message }) => messages.has(message));
-    if (found.length === last.found.length) return next;
-    last = { ...next, found };
+    const messages = new Set(next.map(({ message }) => message));
+    const found = last.filter(({ message }) => messages.has(message));
+    if (found.length === last.length) return next;
+    last = found;
   }
   return last;
 }
 
-async function verifyFile(storage: Storage, key: FileKey): Promise<FileFindings> {
+/** The history of a file; `null` if the file was erased after it was listed. */
+async function readHistory(storage: Storage, key: FileKey): Promise<FileHistory | null> {
   const first = await storage.revisions.chain(key, 0);
-  // Erased after it was listed.
-  if (first === null) return { found: [], revisions: [] };
+  if (first === null) return null;
   const { file } = first;
   const steps = [...first.steps];
   for (let last = steps.at(-1); last !== undefined && last.version < file.version;) {
@@ -246,13 +241,13 @@ async function verifyFile(storage: Storage, key: FileKey): Promise<FileFindings>
     steps.push(...more);
     last = more.at(-1);
   }
-  const rows = await everyRow((page) =>
-    storage.revisions.list({ scope: key.scope, path: key }, page),
-  );
-  const revisions = rows
-    .filter(({ version }) => version <= file.version)
-    .sort((left, right) => left.version - right.version);
-  return { found: await checkHistory({ file, revisions, steps }), revisions };
+  const revisions: RevisionRecord[] = [];
+  const filter = { scope: key.scope, path: key };
+  for await (const revision of readRows((page) => storage.revisions.list(filter, page))) {
+    if (revision.version <= file.version) revisions.push(revision);
+  }
+  revisions.sort((left, right) => left.version - right.version);
+  return { file, revisions, steps };
 }
 
 async function verifyAccess(
@@ -262,12 +257,10 @@ async function verifyAccess(
 ): Promise<Finding[]> {
   const lacking = new Map([...written].filter(([, { at }]) => since === null || at >= since));
   // Read after the revisions, so that each has its row by now.
-  await everyRow(
-    (page) => storage.log.listAccess({ scope, action: 'write' }, page),
-    (row) => {
-      if (row.outcome === 'ok' && row.revisionId !== null) lacking.delete(row.revisionId);
-    },
-  );
+  const filter = { scope, action: 'write' } as const;
+  for await (const row of readRows((page) => storage.log.listAccess(filter, page))) {
+    if (row.outcome === 'ok' && row.revisionId !== null) lacking.delete(row.revisionId);
+  }
   return [...lacking.values()].map((revision) => ({
     invariant: 'I6',
     path: toPhysicalPath(revision),
@@ -291,24 +284,28 @@ async function verifyMoves(
   return findings;
 }
 
-async function verifyCounts(storage: Storage, scope: ScopeKey): Promise<FileFindings> {
-  if (storage.inspection === undefined) return { found: [], revisions: [] };
-  const state = await storage.inspection.scope(scope);
-  if (state === null) return { found: [], revisions: [] };
+async function verifyCounts({ inspection }: Storage, scope: ScopeKey): Promise<Finding[]> {
+  const state = (await inspection?.scope(scope)) ?? null;
+  if (inspection === undefined || state === null) return [];
   const counted = { files: 0, bytes: 0, revisions: 0 };
-  for await (const file of listFiles(storage.inspection, scope)) {
+  const files = listByKey((after, limit) => inspection.files(scope, { after, limit }), {
+    keyOf: ({ path }) => path,
+    onGap(error) {
+      throw error;
+    },
+  });
+  for await (const file of files) {
     counted.revisions += file.revisions;
     if (file.deletedAt !== null) continue;
     counted.files += 1;
     counted.bytes += file.size;
   }
-  const found = (['files', 'bytes', 'revisions'] as const)
+  return (['files', 'bytes', 'revisions'] as const)
     .filter((what) => state[what] !== counted[what])
-    .map((what): Finding => {
+    .map((what) => {
       const message = `${scope} counts ${state[what]} ${what} of ${counted[what]}`;
       return { invariant: 'whole', path: null, message };
     });
-  return { found, revisions: [] };
 }
 
 async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]> {
@@ -423,21 +420,6 @@ async function* listPaths(
   for await (const { path } of listByKey(list, { keyOf: (file) => file.path, onGap })) yield path;
 }
 
-type Inspection = NonNullable<Storage['inspection']>;
-type Inspected = Awaited<ReturnType<Inspection['files']>>;
-
-function listFiles(
-  inspection: Inspection,
-  scope: ScopeKey,
-): AsyncGenerator<Inspected[number], void> {
-  return listByKey((after, limit) => inspection.files(scope, { after, limit }), {
-    keyOf: ({ path }) => path,
-    onGap(error) {
-      throw error;
-    },
-  });
-}
-
 type ListByKey<T> = (after: string | null, limit: number) => Promise<readonly T[]>;
 
 /** Yields all rows of a list and skips unreadable ones. */
@@ -492,25 +474,6 @@ const FIRST_CODE = 0x20;
 const LAST_CODE = 0x7e;
 const LAST_CHARACTER = '\u{10ffff}';
 
-/** Reads all rows of a list page by page. Returns them, or passes them to `each` instead. */
-async function everyRow<T>(
-  list: (page: PageRequest) => Promise<{ items: readonly T[]; next: PageRequest['after'] }>,
-  each?: (row: T) => void,
-): Promise<T[]> {
-  const rows: T[] = [];
-  for (let after: PageRequest['after'] = null; ;) {
-    const page = await list({ limit: PAGE_ROWS, order: 'asc', after });
-    if (each === undefined) rows.push(...page.items);
-    else page.items.forEach(each);
-    if (page.next === null) return rows;
-    after = page.next;
-  }
-}
-
 function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,12 +1,12 @@
 import type { AccessAction, LineRange, ScopeKey } from '../contracts/records.ts';
 import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
-import type { Settings } from '../config/settings.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
 import type { IdSource } from '../ids.ts';
 import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
+import type { FusionWeights } from './rank/fuse.ts';
 import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import type { Revisions } from '../history/revisions.ts';
@@ -39,7 +39,7 @@ export interface HybridDependencies {
   embedding: Embedding;
   /** The model that is in use, or why it can't be. */
   use(): { key: ModelKey } | { degraded: string };
-  weights: Settings['search'];
+  weights: FusionWeights;
 }
 
 /** `memory_find`: the search as a tool, with an access row for each file that it returns. */
@@ -134,18 +134,15 @@ async function askByMeaning(
   if (deps === null) {
     return { hybrid: null, degraded: mode === 'hybrid' ? 'No embedder is configured.' : null };
   }
-  const { textWeight: text, vectorWeight: vector } = deps.weights;
-  if (vector === 0 && mode === 'auto') return { hybrid: null, degraded: null };
+  const { weights } = deps;
+  if (weights.vectorWeight === 0 && mode === 'auto') return { hybrid: null, degraded: null };
   const used = deps.use();
   if ('degraded' in used) return { hybrid: null, degraded: used.degraded };
   const { key } = used;
   const question = await deps.embedding.embedQuestion(query, call);
   if ('degraded' in question) return { hybrid: null, degraded: question.degraded };
-  const weights = { text, vector };
-  return {
-    hybrid: { vector: question.vector, key, weights, trace: call.trace },
-    degraded: null,
-  };
+  const { vector } = question;
+  return { hybrid: { vector, key, weights, trace: call.trace }, degraded: null };
 }
 
 /** The scopes that a call may search: its user's and shared memory. */

@@ -35,10 +35,10 @@ export interface SearchCaches {
   vectors: LRUCache<string, PassageVectors>;
 }
 
-/** Makes empty caches with their limits. */
-export function createSearchCaches(): SearchCaches {
+/** Makes empty caches with their limits. `listsPassages`: whether vectors of passages are wanted. */
+export function createSearchCaches({ listsPassages = false } = {}): SearchCaches {
   return {
-    files: new TokenisedFiles(),
+    files: new TokenisedFiles({ listsPassages }),
     index: new IndexCache(),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };

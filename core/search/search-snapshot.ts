@@ -1,6 +1,5 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
-  IndexBlob,
   IndexedScope,
   IndexFileKey,
   IndexState,
@@ -8,6 +7,7 @@ import type {
   StaleFile,
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
+import { groupBy } from '../group-by.ts';
 import { createPause } from '../pause.ts';
 import { unpackHashes } from './embedding/embedded-text.ts';
 import { PassageVectors } from './embedding/passage-vectors.ts';
@@ -129,23 +129,23 @@ export class SearchSnapshot {
         searched.distrust ??= 'damaged';
         read = NOTHING;
       }
-      const replaced = await this.#readStale(searched, terms);
-      if (replaced === null) return { obstacle: 'too_many_files' };
-      indexes.push({ ...read, replaced });
+      if (!(await this.#readStale(searched, terms))) return { obstacle: 'too_many_files' };
+      indexes.push({ ...read, replaced: searched.replaced });
     }
     const collection = openCollection(indexes);
-    // A file without lengths is missing from the collection; only the number of files shows it.
-    const miscounted = this.#scopes.filter(
-      (_, index) => collection.counts[index] !== opened[index]?.state.files,
-    );
-    const isNew = miscounted.filter(({ distrust }) => distrust === null);
-    for (const searched of this.#scopes) {
-      // All files were read and their number equals the scope's, so the index was wrong.
-      const isCounted = searched.distrust === 'miscounted' && !miscounted.includes(searched);
-      if (isCounted) searched.distrust = 'damaged';
+    let isNew = false;
+    for (const [index, searched] of this.#scopes.entries()) {
+      // A file without lengths is missing from the collection; only the number of files shows it.
+      const isMiscounted = collection.counts[index] !== opened[index]?.state.files;
+      if (isMiscounted && searched.distrust === null) {
+        searched.distrust = 'miscounted';
+        isNew = true;
+      } else if (!isMiscounted && searched.distrust === 'miscounted') {
+        // All files were read and their number equals the scope's, so the index was wrong.
+        searched.distrust = 'damaged';
+      }
     }
-    for (const searched of isNew) searched.distrust = 'miscounted';
-    return isNew.length === 0 ? collection : await this.open(terms);
+    return isNew ? await this.open(terms) : collection;
   }
 
   /** The terms with these prefixes, from the index and from stale files. */
@@ -265,33 +265,29 @@ export class SearchSnapshot {
     if (distrust !== null) return NOTHING;
     const { generation } = opened.state;
     const known = before?.generation === generation ? before : null;
-    const lengths =
-      known?.lengths ??
-      ScopeLengths.from(copyRows(opened.blobs.filter(({ key }) => key === LENGTHS_TERM)));
+    const blobs = groupBy(opened.blobs, ({ key }) => key);
+    const lengths = known?.lengths ?? ScopeLengths.from(copyRows(blobs.get(LENGTHS_TERM) ?? []));
     if (lengths === null) return null;
-    const read = new Map<string, IndexBlob[]>();
-    for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
-    for (const blob of opened.blobs) read.get(blob.key)?.push(blob);
+    const unknown = terms.filter((term) => known?.rows.has(term) !== true);
+    const read = new Map(unknown.map((term) => [term, blobs.get(term) ?? []]));
     // Without an index there is no generation.
     if (state !== null) {
       this.#caches.index.keep(scope, generation, { lengths, rows: read });
     }
-    return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
+    return { rows: new Map([...read, ...(known?.rows ?? [])]), lengths };
   }
 
-  /** Tokenises the stale files. Of one that is not cached only the query's terms stay. */
-  async #readStale(
-    searched: SearchedScope,
-    terms: readonly string[],
-  ): Promise<Map<number, FilePayloads | null> | null> {
-    searched.replaced = new Map();
-    const replaced = new Map<number, FilePayloads | null>();
-    const isVisited = await this.#visitStale(searched, (fileNo, file, isCached) => {
-      const payloads = file && (isCached ? file.payloads : pick(file.payloads, terms));
-      replaced.set(fileNo, payloads);
-      searched.replaced.set(fileNo, file && payloads && { ...file, payloads });
+  /**
+   * Tokenises the stale files. Of one that is not cached only the query's terms stay. Returns `false`
+   * if there are too many to read.
+   */
+  async #readStale(searched: SearchedScope, terms: readonly string[]): Promise<boolean> {
+    const replaced = new Map<number, TokenisedFile | null>();
+    searched.replaced = replaced;
+    return await this.#visitStale(searched, (fileNo, file, isCached) => {
+      const isWhole = file === null || isCached;
+      replaced.set(fileNo, isWhole ? file : { ...file, payloads: pick(file.payloads, terms) });
     });
-    return isVisited ? replaced : null;
   }
 
   /**
@@ -303,11 +299,10 @@ export class SearchSnapshot {
     visit: (fileNo: number, file: TokenisedFile | null, isCached: boolean) => void,
   ): Promise<boolean> {
     const { files: tokenised } = this.#caches;
-    const listsPassages = this.#model !== null;
     const wanted: number[] = [];
     if (distrust === null) {
       for (const file of stale.values()) {
-        const known = file.isDeleted ? null : tokenised.recall(file, { listsPassages });
+        const known = file.isDeleted ? null : tokenised.recall(file);
         if (known === null && !file.isDeleted) wanted.push(file.fileNo);
         else visit(file.fileNo, known, true);
       }
@@ -321,7 +316,7 @@ export class SearchSnapshot {
       const files = await this.#view.readFiles(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
         const { content } = file;
-        const options = { listsPassages, isKept: true, pause };
+        const options = { isKept: true, pause };
         const taken = content === null ? null : await tokenised.take({ ...file, content }, options);
         visit(file.fileNo, taken, false);
         await pause();
@@ -331,7 +326,10 @@ export class SearchSnapshot {
   }
 }
 
-const NOTHING = { rows: [], lengths: ScopeLengths.from([]) as ScopeLengths };
+const NOTHING: Pick<ScopeIndex, 'rows' | 'lengths'> = {
+  rows: new Map(),
+  lengths: ScopeLengths.from([]) as ScopeLengths,
+};
 
 /** Copies the payloads of some terms: a view would keep the buffer of all of them. */
 function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {

@@ -93,7 +93,7 @@ export interface Search {
  * index them first, so that later calls need not do it.
  */
 export function createSearch(deps: {
-  index: IndexStore;
+  index: Pick<IndexStore, 'snapshot'>;
   indexer: Pick<Indexer, 'noteSearch' | 'rebuild'>;
   caches?: SearchCaches;
 }): Search {

@@ -11,23 +11,14 @@ const SEARCH_STEPS = 2 ** 20;
  */
 const SEARCH_EDITS = 256;
 
-interface ChangedLines {
-  /** 1 where a line is not in the other text, 0 where it is. */
-  older: Uint8Array;
-  newer: Uint8Array;
-  steps: number;
-}
-
 /**
- * Finds a longest common subsequence of two lists of lines and marks the lines outside it.
+ * Finds a longest common subsequence of two lists of lines and marks the lines outside it: 1 where a
+ * line is not in the other text, 0 where it is.
  *
  * Lines that only one side has can't be part of it, so they are removed first. This makes both the
  * usual edit (some new lines, some removed) and a complete rewrite of 100,000 lines almost free.
  */
-export function findChangedLines(
-  olderLines: readonly string[],
-  newerLines: readonly string[],
-): ChangedLines {
+export function findChangedLines(olderLines: readonly string[], newerLines: readonly string[]) {
   const numbers = new Map<string, number>();
   const olderNumbers = olderLines.map((line) => {
     const known = numbers.get(line);
@@ -98,16 +89,7 @@ interface Point {
  * needs linear memory. Returns the steps taken: at most {@link SEARCH_STEPS} plus two per line.
  */
 function searchPath(older: Side, newer: Side, differentLines: number): number {
-  const diagonals = older.lines.length + newer.lines.length + 3;
-  const search: Search = {
-    older: older.lines,
-    newer: newer.lines,
-    forward: new Int32Array(diagonals),
-    backward: new Int32Array(diagonals),
-    origin: newer.lines.length + 1,
-    differentLines,
-    steps: 0,
-  };
+  const search = createSearch(older.lines, newer.lines, differentLines);
   const boxes: Box[] = [{ x: 0, xEnd: older.lines.length, y: 0, yEnd: newer.lines.length }];
   for (let box = boxes.pop(); box !== undefined; box = boxes.pop()) {
     let { x, xEnd, y, yEnd } = box;
@@ -137,18 +119,23 @@ function searchPath(older: Side, newer: Side, differentLines: number): number {
 }
 
 /** The state of one search through the edit graph. */
-interface Search {
-  older: Int32Array;
-  newer: Int32Array;
-  /** For each diagonal `x - y`, the largest x that a path from the start of the box reaches. */
-  forward: Int32Array;
-  /** For each diagonal, the smallest x that a path from the end of the box reaches. */
-  backward: Int32Array;
-  /** Index of diagonal 0 in both. */
-  origin: number;
-  /** How many different lines both sides have together. */
-  differentLines: number;
-  steps: number;
+type Search = ReturnType<typeof createSearch>;
+
+/** `differentLines`: how many different lines both sides have together. */
+function createSearch(older: Int32Array, newer: Int32Array, differentLines: number) {
+  const diagonals = older.length + newer.length + 3;
+  return {
+    older,
+    newer,
+    differentLines,
+    /** For each diagonal `x - y`, the largest x that a path from the start of the box reaches. */
+    forward: new Int32Array(diagonals),
+    /** For each diagonal, the smallest x that a path from the end of the box reaches. */
+    backward: new Int32Array(diagonals),
+    /** Index of diagonal 0 in both. */
+    origin: newer.length + 1,
+    steps: 0,
+  };
 }
 
 /** Marks a diagonal that no forward path has reached. */

@@ -16,7 +16,7 @@ export function reembedRoutes(core: Pick<Core, 'reembed'>): RouteDefinition[] {
       resultSchema: EmbeddingProgress,
       status: 202,
       errorCodes: ['STORAGE_FULL'],
-      handle: (request) => core.reembed.start(toCaller(request)),
+      handle: (request) => core.reembed(toCaller(request)),
     }),
   ];
 }

@@ -140,8 +140,7 @@ export async function packHashes(
   for (const [index, passage] of passages.entries()) {
     const digest = createHash('sha256').update(toEmbeddedText(content, passage), 'utf8').digest();
     hashes.set(digest.subarray(0, HASH_BYTES), index * HASH_BYTES);
-    const paused = pause();
-    if (paused !== undefined) await paused;
+    await pause();
   }
   return hashes;
 }

@@ -11,6 +11,7 @@ import type {
 } from '../../contracts/vectors.ts';
 import { describeError } from '../../describe-error.ts';
 import { toMemoryError } from '../../errors.ts';
+import { groupBy } from '../../group-by.ts';
 import { explainProviderError } from '../../provider-failure.ts';
 import { hashText, toEmbeddedText } from './embedded-text.ts';
 import { splitPassages } from '../text/passages.ts';
@@ -454,13 +455,7 @@ async function readTexts(
   index: IndexStore,
   tasks: readonly EmbedTask[],
 ): Promise<Map<EmbedTask, PassageText>> {
-  const wanted = new Map<string, EmbedTask[]>();
-  for (const task of tasks) {
-    const name = `${task.scope} ${task.fileNo}`;
-    const own = wanted.get(name);
-    if (own === undefined) wanted.set(name, [task]);
-    else own.push(task);
-  }
+  const wanted = groupBy(tasks, ({ scope, fileNo }) => `${scope} ${fileNo}`);
   const keys = [...wanted.values()].map(([first]) => first as EmbedTask);
   const files = await index.snapshot((view) => view.readFiles(keys));
   const texts = new Map<EmbedTask, PassageText>();

@@ -37,10 +37,6 @@ class VectorTable {
     this.#isFilled = new Uint8Array(Math.max(capacity, 1));
   }
 
-  get size(): number {
-    return this.#rows.size;
-  }
-
   get bytes(): number {
     let bytes = this.#values.byteLength;
     for (const parts of this.#furtherParts.values()) bytes += parts.byteLength + ENTRY_BYTES;

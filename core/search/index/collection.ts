@@ -15,15 +15,15 @@ import { PostingsList } from './postings-list.ts';
 
 /** The rows of one scope's index that a search has read. */
 export interface ScopeIndex {
-  /** The rows of the query's terms, in any order. A row's key is a term, its part is a bucket. */
-  rows: Iterable<IndexBlob>;
+  /** The rows of the query's terms, by term. A row's part is a bucket. */
+  rows: ReadonlyMap<string, readonly IndexBlob[]>;
   /** Decoded from the rows of `LENGTHS_TERM`. */
   lengths: ScopeLengths;
   /**
    * Stale files, read and tokenised for this search; they replace the rows' data. Each has at least
    * `LENGTHS_TERM` and the terms of the query; `null` for a deleted file.
    */
-  replaced: ReadonlyMap<number, FilePayloads | null>;
+  replaced: ReadonlyMap<number, { payloads: FilePayloads } | null>;
 }
 
 /** A file of the collection. */
@@ -108,13 +108,6 @@ function joinLengths(readers: readonly ScopeReader[]): LengthsTable {
   return table;
 }
 
-/** The current state of a stale file. It is encoded like a stored file, so that both rank alike. */
-interface FreshFile {
-  file: number;
-  payloads: FilePayloads;
-  lengths: Uint8Array;
-}
-
 class ScopeReader {
   readonly lengths: ScopeLengths;
   /** The number of its first file in the collection, and the numbers of its files in the scope. */
@@ -123,9 +116,10 @@ class ScopeReader {
   /** Upper limits. */
   readonly fileCount: number;
   readonly slotCount: number;
-  readonly #replaced: ReadonlyMap<number, FilePayloads | null>;
-  readonly #rows = new Map<string, IndexBlob[]>();
-  readonly #fresh: FreshFile[] = [];
+  readonly #replaced: ScopeIndex['replaced'];
+  readonly #rows: ScopeIndex['rows'];
+  /** Stale files as they are now, encoded like stored ones, so that both rank alike. */
+  readonly #fresh: (readonly [file: number, payloads: FilePayloads])[] = [];
   /**
    * The number of each file of the scope in the collection, from 1, at the file's own number; 0 where
    * there is none. `null` if the lengths contain all files.
@@ -134,19 +128,14 @@ class ScopeReader {
 
   constructor({ rows, lengths, replaced }: ScopeIndex) {
     this.#replaced = replaced;
-    for (const row of rows) {
-      const known = this.#rows.get(row.key);
-      if (known === undefined) this.#rows.set(row.key, [row]);
-      else known.push(row);
-    }
+    this.#rows = rows;
     this.lengths = lengths;
-    this.files = this.lengths.files;
-    let slotCount = this.lengths.table.slotCount;
-    for (const [file, payloads] of replaced) {
-      if (payloads === null) continue;
-      const own = payloads.get(LENGTHS_TERM) ?? EMPTY;
-      this.#fresh.push({ file, payloads, lengths: own });
-      slotCount += own.length;
+    this.files = lengths.files;
+    let { slotCount } = lengths.table;
+    for (const [file, fresh] of replaced) {
+      if (fresh === null) continue;
+      this.#fresh.push([file, fresh.payloads]);
+      slotCount += lengthsOf(fresh.payloads).length;
     }
     this.fileCount = this.files.length + this.#fresh.length;
     this.slotCount = slotCount;
@@ -171,7 +160,8 @@ class ScopeReader {
       for (let number = from; number < to; number++) files.push(lengths.files[number] ?? 0);
       from = to + 1;
     }
-    for (const { file, lengths: own } of this.#fresh) {
+    for (const [file, payloads] of this.#fresh) {
+      const own = lengthsOf(payloads);
       table.add(own, 0, own.length);
       files.push(file);
     }
@@ -191,7 +181,7 @@ class ScopeReader {
       return bytes;
     }
     for (const row of this.#rows.get(term) ?? []) bytes += row.bytes.length;
-    for (const { payloads } of this.#fresh) bytes += payloads.get(term)?.length ?? 0;
+    for (const [, payloads] of this.#fresh) bytes += payloads.get(term)?.length ?? 0;
     return bytes;
   }
 
@@ -236,7 +226,7 @@ class ScopeReader {
         if (!this.#replaced.has(file) && !visit(file, bytes, start, end)) return false;
       }
     }
-    for (const { file, payloads } of this.#fresh) {
+    for (const [file, payloads] of this.#fresh) {
       const payload = payloads.get(rowTerm);
       if (payload !== undefined && !visit(file, payload, 0, payload.length)) return false;
     }
@@ -245,6 +235,10 @@ class ScopeReader {
 }
 
 const EMPTY = new Uint8Array();
+
+function lengthsOf(payloads: FilePayloads): Uint8Array {
+  return payloads.get(LENGTHS_TERM) ?? EMPTY;
+}
 
 /** At each file's number: `start` and its place in `files`, from 1; 0 where there is no file. */
 function numberFiles(files: readonly number[], start: number): Int32Array {

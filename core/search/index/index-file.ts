@@ -91,8 +91,7 @@ export async function inSlices<T>(steps: Generator<undefined, T>, pause: Pause):
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    await pause();
   }
 }
 
@@ -106,41 +105,28 @@ const EMPTY_PASSAGE: Passage = {
   context: [],
 };
 
-/**
- * The terms of a path and a passage's context. The passages below one heading follow each other.
- */
+/** The terms of a path and a passage's context. */
 class ContextReader {
   readonly #path: string;
   /** By language and title, because a file of many small sections repeats the same titles. */
-  readonly #known = { english: new Map<string, string[]>(), other: new Map<string, string[]>() };
-  #last: { context: readonly string[]; english: boolean; terms: ReadonlySet<string> } | null = null;
+  readonly #known = new Map<string, readonly string[]>();
 
   constructor(path: string) {
     this.#path = path;
   }
 
   read(context: readonly string[], english: boolean): ReadonlySet<string> {
-    if (this.#last?.context !== context || this.#last.english !== english) {
-      const titles = [this.#path, ...context];
-      const terms = new Set(titles.flatMap((title) => this.#readTitle(title, english)));
-      this.#last = { context, english, terms };
-    }
-    return this.#last.terms;
+    return new Set([this.#path, ...context].flatMap((title) => this.#readTitle(title, english)));
   }
 
-  #readTitle(title: string, english: boolean): string[] {
-    const known = english ? this.#known.english : this.#known.other;
-    let terms = known.get(title);
-    if (terms === undefined) {
-      terms = readTerms(title, english);
-      known.set(title, terms);
-    }
+  #readTitle(title: string, english: boolean): readonly string[] {
+    const key = `${english} ${title}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const terms = toTokens(readWords(title), english).map(({ term }) => term);
+    this.#known.set(key, terms);
     return terms;
   }
-}
-
-function readTerms(text: string, english: boolean): string[] {
-  return toTokens(readWords(text), english).map(({ term }) => term);
 }
 
 function sumHints(hints: readonly LanguageHints[]): LanguageHints {

@@ -18,25 +18,17 @@ const UPDATE_TERMS = 16_384;
 
 /**
  * Updates the index for files of one scope. It reads and tokenises them outside the transaction,
- * those that no search has tokenised; files that change meanwhile stay stale. `unusable`: the
+ * those that no search has tokenised; files that change meanwhile stay stale. Returns `false` if the
  * scope's index is damaged or of another tokeniser version and must be dropped.
  */
 export async function updateIndex(
   store: IndexStore,
   scope: ScopeKey,
-  {
-    stale,
-    listsPassages,
-    caches,
-  }: {
-    stale: readonly StaleMark[];
-    listsPassages: boolean;
-    caches: Pick<SearchCaches, 'files' | 'index'>;
-  },
-): Promise<'updated' | 'unusable'> {
+  { stale, caches }: { stale: readonly StaleMark[]; caches: Pick<SearchCaches, 'files' | 'index'> },
+): Promise<boolean> {
   const files = await store.snapshot((view) => view.readFiles(stale));
   const pause = createPause();
-  let outcome: 'updated' | 'unusable' = 'updated';
+  let isUsable = true;
   let prepared = new Map<number, PreparedFile>();
   let terms = 0;
   const write = async (): Promise<void> => {
@@ -48,9 +40,8 @@ export async function updateIndex(
       let planned: Pick<IndexUpdate, 'files' | 'blobs'> = { files: [], blobs: [] };
       const generation = await store.update(scope, current, async (index) => {
         const changes = await planChanges(index, prepared, pause);
-        if (changes === 'unusable') outcome = 'unusable';
-        if (changes === 'unusable') return null;
-        planned = { files: index.due.map(({ fileNo }) => fileNo), blobs: changes.blobs };
+        if (changes === null) isUsable = false;
+        else planned = { files: index.due.map(({ fileNo }) => fileNo), blobs: changes.blobs };
         return changes;
       });
       if (generation !== null) caches.index.follow(scope, { generation, ...planned });
@@ -60,7 +51,7 @@ export async function updateIndex(
   };
   for (const { fileNo, version, path, hash, content } of files) {
     await pause();
-    const options = { listsPassages, isKept: false, pause };
+    const options = { isKept: false, pause };
     const indexed =
       content === null
         ? null
@@ -71,40 +62,34 @@ export async function updateIndex(
     terms += more;
   }
   await write();
-  return outcome;
+  return isUsable;
 }
 
 /** The new state of a file in the index. */
 interface PreparedFile {
   version: number;
   /** `null` for a deleted file. */
-  indexed: {
-    payloads: ReadonlyMap<string, Uint8Array>;
-    /** For the file's entry: its terms, each with a hash of its payload. */
-    terms: Uint8Array;
-    hashes: ReadonlyMap<string, bigint>;
-    /** The hashes of its passages; `null` without an embedder. */
-    passages: Uint8Array | null;
-  } | null;
+  indexed: Awaited<ReturnType<typeof prepare>> | null;
 }
 
-async function prepare(
-  { payloads: packed, hashes: passages }: TokenisedFile,
-  pause: Pause,
-): Promise<NonNullable<PreparedFile['indexed']>> {
+async function prepare({ payloads: packed, hashes: passages }: TokenisedFile, pause: Pause) {
   const payloads = new Map(packed);
+  /** For the file's entry: its terms, each with a hash of its payload. */
   const terms = packTerms(payloads);
   await pause();
-  return { payloads, terms, passages, hashes: unpackTerms(terms) ?? new Map() };
+  return { payloads, terms, passages, hashes: unpackTerms(terms) ?? new Map<string, bigint>() };
 }
 
-/** Reads and replaces only the rows in which a file's payload changed. */
+/**
+ * Reads and replaces only the rows in which a file's payload changed. `null` if the index can't be
+ * used.
+ */
 async function planChanges(
   { format, due, entries, read }: CurrentIndex,
   prepared: ReadonlyMap<number, PreparedFile>,
   pause: Pause,
-): Promise<IndexChanges | 'unusable'> {
-  if (format !== null && format !== TOKENISER_VERSION) return 'unusable';
+): Promise<IndexChanges | null> {
+  if (format !== null && format !== TOKENISER_VERSION) return null;
   const known = new Map(entries.map((entry) => [entry.fileNo, entry]));
   const rows = new Map<string, ChangedRow>();
   const changes = {
@@ -118,7 +103,7 @@ async function planChanges(
     await pause();
     const entry = known.get(fileNo);
     const before = entry === undefined ? new Map<string, bigint>() : unpackTerms(entry.bytes);
-    if (before === null) return 'unusable';
+    if (before === null) return null;
     await addFrames(rows, fileNo, { before, indexed: file.indexed, pause });
     if (file.indexed === null) changes.removed.push(fileNo);
     else {
@@ -128,16 +113,14 @@ async function planChanges(
     }
   }
   for (const { key, part, bytes } of await read([...rows.values()])) {
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    await pause();
     const row = rows.get(`${part} ${key}`);
     if (row !== undefined) row.before = bytes;
   }
   for (const { key, part, before, frames } of rows.values()) {
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    await pause();
     const bytes = replaceFiles(before, frames);
-    if (bytes === 'damaged') return 'unusable';
+    if (bytes === 'damaged') return null;
     changes.blobs.push({ key, part, bytes });
   }
   return { ...changes, format: TOKENISER_VERSION };

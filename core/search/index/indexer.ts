@@ -3,6 +3,8 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore, StaleMark } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
+import { groupBy } from '../../group-by.ts';
+import { readByKey } from '../../page.ts';
 import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import { updateIndex } from './index-update.ts';
@@ -61,14 +63,12 @@ export interface Indexer {
 export function createIndexer(deps: {
   store: IndexStore;
   log: Logger;
-  /** Whether to list the passages of files for their vectors. */
-  listsPassages?: boolean;
   /** The caches of the searches in this process: they give tokenised files, and learn of updates. */
   caches?: SearchCaches;
   /** Gets the scopes whose index was updated. */
   onUpdate?: (scopes: readonly ScopeKey[]) => void;
 }): Indexer {
-  const { store, log, listsPassages = false, caches = createSearchCaches(), onUpdate } = deps;
+  const { store, log, caches = createSearchCaches(), onUpdate } = deps;
   let timer: NodeJS.Timeout | null = null;
   let isStopped = false;
   /**
@@ -173,8 +173,7 @@ export function createIndexer(deps: {
   async function runLane(updates: Iterable<[ScopeKey, StaleMark[]]>): Promise<void> {
     for (const [scope, stale] of updates) {
       if (isStopped) break;
-      const outcome = await updateIndex(store, scope, { stale, listsPassages, caches });
-      if (outcome === 'unusable') unusable.add(scope);
+      if (!(await updateIndex(store, scope, { stale, caches }))) unusable.add(scope);
     }
   }
 
@@ -209,11 +208,15 @@ export function createIndexer(deps: {
   }
 
   async function reindex(progress?: (done: number, total: number) => void): Promise<void> {
+    const listScopes = () =>
+      readByKey((after: ScopeKey | null) => store.listScopes(after, SCOPES_READ), {
+        keyOf: ({ scope }) => scope,
+      });
     let total = 0;
-    for await (const { files } of listScopes(store)) total += files;
+    for await (const { files } of listScopes()) total += files;
     let done = 0;
     progress?.(done, total);
-    for await (const { scope } of listScopes(store)) {
+    for await (const { scope } of listScopes()) {
       if (isStopped) break;
       let left = await store.drop(scope);
       done += left;
@@ -272,28 +275,9 @@ export function createIndexer(deps: {
   };
 }
 
-type ListedScope = Awaited<ReturnType<IndexStore['listScopes']>>[number];
-
-async function* listScopes(store: IndexStore): AsyncGenerator<ListedScope, void> {
-  let after: ScopeKey | null = null;
-  for (;;) {
-    const page: readonly ListedScope[] = await store.listScopes(after, SCOPES_READ);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.scope;
-  }
-}
-
 /** Splits stale files into updates, each of one scope. */
 function* cutByScope(stale: readonly StaleMark[]): Generator<[ScopeKey, StaleMark[]], void> {
-  const groups = new Map<ScopeKey, StaleMark[]>();
-  for (const mark of stale) {
-    const group = groups.get(mark.scope);
-    if (group === undefined) groups.set(mark.scope, [mark]);
-    else group.push(mark);
-  }
-  for (const [scope, group] of groups) {
+  for (const [scope, group] of groupBy(stale, (mark) => mark.scope)) {
     for (let from = 0; from < group.length; from += UPDATE_FILES) {
       yield [scope, group.slice(from, from + UPDATE_FILES)];
     }

@@ -14,16 +14,15 @@ export class PackedPayloads implements FilePayloads {
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
   readonly #bytes: Uint8Array;
-  /** The hashes of the terms, ascending, and the number of the term with each. */
-  readonly #hashes: Uint32Array;
-  readonly #numbers: Uint32Array;
+  /** The numbers of the terms, by ascending term. */
+  readonly #sorted: Uint32Array;
 
   constructor(payloads: FilePayloads) {
     const entries = [...payloads];
-    const count = entries.length;
-    this.#terms = entries.map(([term]) => term + SEPARATOR).join('');
-    this.#starts = new Uint32Array(count);
-    this.#ends = new Uint32Array(count);
+    const terms = entries.map(([term]) => term);
+    this.#terms = terms.map((term) => term + SEPARATOR).join('');
+    this.#starts = new Uint32Array(entries.length);
+    this.#ends = new Uint32Array(entries.length);
     this.#bytes = new Uint8Array(entries.reduce((sum, [, payload]) => sum + payload.length, 0));
     let start = 0;
     let end = 0;
@@ -34,63 +33,44 @@ export class PackedPayloads implements FilePayloads {
       end += payload.length;
       this.#ends[number] = end;
     }
-    const byHash = entries
-      .map(([term], number) => ({ number, hash: hashTerm(term) }))
-      .sort((left, right) => left.hash - right.hash);
-    this.#hashes = Uint32Array.from(byHash, ({ hash }) => hash);
-    this.#numbers = Uint32Array.from(byHash, ({ number }) => number);
+    this.#sorted = Uint32Array.from(terms.keys()).sort((left, right) =>
+      (terms[left] ?? '') < (terms[right] ?? '') ? -1 : 1,
+    );
   }
 
   get(term: string): Uint8Array | undefined {
-    const hash = hashTerm(term);
-    for (let place = this.#firstOf(hash); this.#hashes[place] === hash; place++) {
-      const number = this.#numbers[place] ?? 0;
-      const start = this.#starts[number] ?? 0;
-      const isSame =
-        this.#terms.startsWith(term, start) && this.#terms[start + term.length] === SEPARATOR;
-      if (isSame) return this.#payloadOf(number);
+    let low = 0;
+    let high = this.#sorted.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#termOf(this.#sorted[middle] ?? 0) < term) low = middle + 1;
+      else high = middle;
     }
-    return undefined;
+    const number = this.#sorted[low];
+    const isThere = number !== undefined && this.#termOf(number) === term;
+    return isThere ? this.#payloadOf(number) : undefined;
   }
 
   *[Symbol.iterator](): Generator<[string, Uint8Array], undefined> {
     for (let number = 0; number < this.#starts.length; number++) {
-      const start = this.#starts[number] ?? 0;
-      const next = this.#starts[number + 1] ?? this.#terms.length;
-      yield [this.#terms.slice(start, next - SEPARATOR.length), this.#payloadOf(number)];
+      yield [this.#termOf(number), this.#payloadOf(number)];
     }
   }
 
   /** The approximate size in memory, in bytes. */
   get size(): number {
-    return OVERHEAD + 2 * this.#terms.length + 16 * this.#hashes.length + this.#bytes.length;
+    return OVERHEAD + 2 * this.#terms.length + 12 * this.#starts.length + this.#bytes.length;
+  }
+
+  #termOf(number: number): string {
+    const next = this.#starts[number + 1] ?? this.#terms.length;
+    return this.#terms.slice(this.#starts[number], next - SEPARATOR.length);
   }
 
   #payloadOf(number: number): Uint8Array {
     return this.#bytes.subarray(this.#ends[number - 1] ?? 0, this.#ends[number]);
   }
-
-  /** The first place in `#hashes` with this hash or a greater one. */
-  #firstOf(hash: number): number {
-    let low = 0;
-    let high = this.#hashes.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#hashes[middle] ?? 0) < hash) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
 }
 
 /** The memory of the object and its buffers beside their bytes. */
-const OVERHEAD = 700;
-
-/** FNV-1a of the UTF-16 units. */
-function hashTerm(term: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < term.length; at++) {
-    hash = Math.imul(hash ^ term.charCodeAt(at), 0x01000193);
-  }
-  return hash >>> 0;
-}
+const OVERHEAD = 600;

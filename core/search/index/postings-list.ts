@@ -29,15 +29,15 @@ export class PostingsList {
   /** `bytes`: the total size of all payloads that will be added; every entry takes at least two. */
   constructor(bytes: number, arena: Arena = new Arena()) {
     const capacity = Math.ceil(bytes / 2);
-    this.slots = arena.int32(capacity);
-    this.files = arena.int32(capacity);
-    this.frequencies = arena.uint16(capacity);
-    this.positionCounts = arena.uint8(capacity);
-    this.positionsAt = arena.int32(capacity);
-    this.blobOf = arena.int32(capacity);
-    this.runSlots = arena.int32(capacity);
-    this.runFiles = arena.int32(capacity);
-    this.runLengths = arena.int32(capacity);
+    this.slots = arena.take(Int32Array, capacity);
+    this.files = arena.take(Int32Array, capacity);
+    this.frequencies = arena.take(Uint16Array, capacity);
+    this.positionCounts = arena.take(Uint8Array, capacity);
+    this.positionsAt = arena.take(Int32Array, capacity);
+    this.blobOf = arena.take(Int32Array, capacity);
+    this.runSlots = arena.take(Int32Array, capacity);
+    this.runFiles = arena.take(Int32Array, capacity);
+    this.runLengths = arena.take(Int32Array, capacity);
   }
 
   /**

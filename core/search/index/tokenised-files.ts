@@ -16,10 +16,6 @@ export interface TokenisedFile {
   hashes: Uint8Array | null;
 }
 
-interface KeptFile extends TokenisedFile {
-  payloads: PackedPayloads;
-}
-
 /** A file's postings depend only on its text and path. */
 type FileText = Pick<IndexText, 'hash' | 'path'>;
 
@@ -28,31 +24,36 @@ type FileText = Pick<IndexText, 'hash' | 'path'>;
  * only by the hash of its current text.
  */
 export class TokenisedFiles {
-  readonly #kept = new LRUCache<string, KeptFile>({ maxSize: FILE_BYTES });
+  readonly #kept = new LRUCache<string, TokenisedFile>({ maxSize: FILE_BYTES });
+  readonly #listsPassages: boolean;
 
-  /** A file that is cached; `null` if it is not, or lacks the hashes that `listsPassages` asks for. */
-  recall(file: FileText, { listsPassages }: { listsPassages: boolean }): TokenisedFile | null {
-    const known = this.#kept.get(toKey(file));
-    return known === undefined || (listsPassages && known.hashes === null) ? null : known;
+  /** `listsPassages`: whether vectors of passages are wanted. */
+  constructor({ listsPassages }: { listsPassages: boolean }) {
+    this.#listsPassages = listsPassages;
+  }
+
+  /** A file that is cached, else `null`. */
+  recall(file: FileText): TokenisedFile | null {
+    return this.#kept.get(toKey(file)) ?? null;
   }
 
   /** The tokenised file, from the cache or from its content. `isKept` caches it. */
   async take(
     file: FileText & { content: string },
-    { listsPassages, isKept, pause }: { listsPassages: boolean; isKept: boolean; pause: Pause },
+    { isKept, pause }: { isKept: boolean; pause: Pause },
   ): Promise<TokenisedFile> {
-    const known = this.recall(file, { listsPassages });
+    const known = this.recall(file);
     if (known !== null) return known;
     const { content, path } = file;
     const indexed = await inSlices(indexFile(content, path), pause);
     await pause();
-    const payloads = this.#kept.get(toKey(file))?.payloads ?? encodeFile(indexed);
+    const payloads = encodeFile(indexed);
     await pause();
     // An empty file has one empty passage.
     const listed = indexed.passages.filter(({ start, end }) => end > start);
-    const hashes = listsPassages ? await packHashes(content, listed, pause) : null;
+    const hashes = this.#listsPassages ? await packHashes(content, listed, pause) : null;
     if (!isKept) return { payloads, hashes };
-    const packed = payloads instanceof PackedPayloads ? payloads : new PackedPayloads(payloads);
+    const packed = new PackedPayloads(payloads);
     const kept = { payloads: packed, hashes };
     this.#kept.set(toKey(file), kept, { size: packed.size + (hashes?.length ?? 0) });
     return kept;

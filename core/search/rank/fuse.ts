@@ -1,11 +1,9 @@
+import type { Settings } from '../../config/settings.ts';
 import type { Candidate } from './rank.ts';
 import type { Spread, VectorCandidate, VectorRanking } from './rank-vectors.ts';
 
 /** How much each of two rankings counts; 0 leaves it out. */
-export interface FusionWeights {
-  text: number;
-  vector: number;
-}
+export type FusionWeights = Pick<Settings['search'], 'textWeight' | 'vectorWeight'>;
 
 /** A candidate of two rankings, with its place in each, from 1; `null` where it is not. */
 export interface Fused {
@@ -78,11 +76,11 @@ export function fuse(
 ): { fused: Fused[]; agreement: number } {
   const { ranking, weights, group, keyOf } = options;
   const agreement = measureAgreement(text, ranking);
-  const share = weights.vector * SHARE[group] * agreement;
+  const share = weights.vectorWeight * SHARE[group] * agreement;
   const toTextPart = scaleText(text, Math.max(ranking.results.count, text.length));
   const found = new Map<string, Fused>();
   for (const [place, candidate] of text.entries()) {
-    const textPart = weights.text * toTextPart(candidate.score);
+    const textPart = weights.textWeight * toTextPart(candidate.score);
     const own = ranking.scoreOf(candidate);
     const zScore = own === null ? null : toZ(own, ranking.passages);
     const vectorPart = zScore === null ? 0 : share * standOut(zScore);

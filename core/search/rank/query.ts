@@ -12,8 +12,6 @@ export interface SearchQuery {
   size: number;
   /** Whether it has only stop words (`The Who`); then their order matters. */
   isPhrase: boolean;
-  /** Whether words were left out because of `MAX_QUERY_UNITS`. */
-  truncated: boolean;
 }
 
 /** One word of the question, or one form of it. */
@@ -58,27 +56,24 @@ export const MAX_QUERY_UNITS = 256;
  * Japanese or Korean is looked up by pairs of characters, a single character by itself.
  */
 export function parseQuery(text: string): SearchQuery {
-  const trimmed = text.trim();
-  const isCut = trimmed.length > MAX_QUERY_LENGTH;
-  const read = isCut ? cutMiddle(trimmed) : trimmed;
+  const read = cutMiddle(text.trim());
   const words = readWords(read);
   const english = isEnglish(readLanguageHints(words, read));
   const isPhrase = english && words.length > 0 && words.every(saysNothing);
   const builder = new Builder();
-  if (isPhrase) addStopWords(builder, words);
-  else addWords(builder, words, english);
-  const isShort = builder.size <= MAX_WORDS_TO_JOIN;
-  if (isShort) addJoined(builder, words);
-  return { ...builder.finish(isCut), isPhrase };
+  addWords(builder, words, { english, isPhrase });
+  if (builder.size <= MAX_WORDS_TO_JOIN) addJoined(builder, words);
+  return { ...builder.finish(), isPhrase };
 }
 
 /** The question for the files that have one term of the index. */
 export function toTermQuery(term: string): SearchQuery {
   const unit: QueryUnit = { terms: [term], weight: 1, kind: 'word', group: 0, covers: 1 };
-  return { units: [unit], size: 1, isPhrase: false, truncated: false };
+  return { units: [unit], size: 1, isPhrase: false };
 }
 
 function cutMiddle(text: string): string {
+  if (text.length <= MAX_QUERY_LENGTH) return text;
   const half = MAX_QUERY_LENGTH / 2;
   return `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
@@ -101,44 +96,42 @@ const CHARACTER_WEIGHT = 0.3;
  */
 const MAX_WORDS_TO_JOIN = 6;
 
-function addWords(builder: Builder, words: readonly Word[], dropsStopWords: boolean): void {
+/**
+ * Adds the words of a question; of an English one without its stop words, unless it has no others.
+ * Texts in other languages index those as they are.
+ */
+function addWords(
+  builder: Builder,
+  words: readonly Word[],
+  { english, isPhrase }: { english: boolean; isPhrase: boolean },
+): void {
   let group = 0;
   for (const { kind, parts, whole, inCapitals } of words) {
     if (kind === 'run') {
       addRun(builder, parts);
       continue;
     }
-    const kept = parts.filter((part) => !dropsStopWords || !isStopWord(part));
-    // Capitals may be a name (`IT budget`): texts that have the word in capitals rank higher.
-    if (kept.length === 0 && inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
+    const kept = parts.filter((part) => !english || isPhrase || !isStopWord(part));
     if (whole !== null) {
       group++;
       const distinct = new Set(kept).size;
       // If all parts are stop words (`to-do`), the whole counts as the word.
-      if (distinct === 0) builder.add(toTerms(whole), 1, 'word', 0, 1);
-      else builder.add(toTerms(whole), 1, 'whole', group, distinct);
+      if (distinct === 0) builder.add(toTerms(whole), 'word');
+      else builder.add(toTerms(whole), 'whole', { group, covers: distinct });
     }
-    for (const part of kept) builder.add(toTerms(part), 1, 'word', whole === null ? 0 : group, 1);
+    for (const part of kept) {
+      const terms = isPhrase ? [toStopTerm(part), part] : toTerms(part);
+      builder.add(terms, 'word', { group: whole === null ? 0 : group });
+    }
+    // Capitals may be a name (`IT budget`): texts that have the word in capitals rank higher.
+    if (inCapitals && (isPhrase || kept.length === 0)) {
+      builder.add([toNameTerm(parts)], 'hint');
+    }
   }
 }
 
 function saysNothing({ kind, parts }: Word): boolean {
   return kind === 'word' && parts.every(isStopWord);
-}
-
-/** Also adds stop words as plain terms, because texts in other languages index them as they are. */
-function addStopWords(builder: Builder, words: readonly Word[]): void {
-  let group = 0;
-  for (const { parts, whole, inCapitals } of words) {
-    if (whole !== null) {
-      group++;
-      builder.add(toTerms(whole), 1, 'whole', group, new Set(parts).size);
-    }
-    for (const part of parts) {
-      builder.add([toStopTerm(part), part], 1, 'word', whole === null ? 0 : group, 1);
-    }
-    if (inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
-  }
 }
 
 function toNameTerm([part = '']: readonly string[]): string {
@@ -148,15 +141,15 @@ function toNameTerm([part = '']: readonly string[]): string {
 function addRun(builder: Builder, characters: readonly string[]): void {
   const [only] = characters;
   if (characters.length === 1 && only !== undefined) {
-    builder.add([only], 1, 'word', 0, 1);
+    builder.add([only], 'word');
     return;
   }
   characters.forEach((character, index) => {
     const next = characters[index + 1];
-    if (next !== undefined) builder.add([character + next], 1, 'word', 0, 1);
+    if (next !== undefined) builder.add([character + next], 'word');
   });
   for (const character of characters) {
-    if (HAN.test(character)) builder.add([character], CHARACTER_WEIGHT, 'hint', 0, 0);
+    if (HAN.test(character)) builder.add([character], 'hint', { weight: CHARACTER_WEIGHT });
   }
 }
 
@@ -167,7 +160,7 @@ function addJoined(builder: Builder, words: readonly Word[]): void {
     const next = words[index + 1];
     if (next === undefined || !isPlain(word) || !isPlain(next)) return;
     const joined = `${word.parts.join('')}${next.parts.join('')}`;
-    builder.add(toTerms(joined), 1, 'hint', 0, 0);
+    builder.add(toTerms(joined), 'hint');
   });
 }
 
@@ -182,7 +175,6 @@ function toTerms(word: string): string[] {
 }
 
 class Builder {
-  size = 0;
   readonly #units = new Map<string, { -readonly [K in keyof QueryUnit]: QueryUnit[K] }>();
 
   /**
@@ -190,39 +182,38 @@ class Builder {
    */
   add(
     terms: readonly string[],
-    weight: number,
     kind: QueryUnit['kind'],
-    group: number,
-    covers: number,
+    { weight = 1, group = 0, covers = kind === 'hint' ? 0 : 1 }: Partial<QueryUnit> = {},
   ): void {
     const [key = ''] = terms;
     const known = this.#units.get(key);
-    if (known === undefined) {
-      this.#units.set(key, { terms, weight, kind, group, covers });
-      if (kind === 'word') this.size++;
-    } else if (kind === 'hint') {
-      return;
-    } else if (known.kind === 'hint') {
-      this.#units.set(key, { ...known, weight, kind, group, covers });
-      if (kind === 'word') this.size++;
-    } else {
+    if (known === undefined || (known.kind === 'hint' && kind !== 'hint')) {
+      this.#units.set(key, { terms: known?.terms ?? terms, weight, kind, group, covers });
+    } else if (kind !== 'hint') {
       known.weight += weight;
     }
   }
 
-  finish(isCut: boolean): Pick<SearchQuery, 'units' | 'size' | 'truncated'> {
-    const all = [...this.#units.values()];
-    if (all.length <= MAX_QUERY_UNITS) return { units: all, size: this.size, truncated: isCut };
-    // Hints are dropped before words.
-    const said = all.filter(({ kind }) => kind !== 'hint');
-    const hints = all.filter(({ kind }) => kind === 'hint');
-    const half = MAX_QUERY_UNITS / 2;
-    const units =
-      said.length > MAX_QUERY_UNITS
-        ? [...said.slice(0, half), ...said.slice(-half)]
-        : [...said, ...hints].slice(0, MAX_QUERY_UNITS);
-    return { units, size: countWords(units), truncated: true };
+  /** The number of words so far. */
+  get size(): number {
+    return countWords([...this.#units.values()]);
   }
+
+  finish(): Pick<SearchQuery, 'units' | 'size'> {
+    const all = [...this.#units.values()];
+    const units = all.length <= MAX_QUERY_UNITS ? all : cutUnits(all);
+    return { units, size: countWords(units) };
+  }
+}
+
+function cutUnits(all: readonly QueryUnit[]): QueryUnit[] {
+  // Hints are dropped before words.
+  const said = all.filter(({ kind }) => kind !== 'hint');
+  const hints = all.filter(({ kind }) => kind === 'hint');
+  const half = MAX_QUERY_UNITS / 2;
+  return said.length > MAX_QUERY_UNITS
+    ? [...said.slice(0, half), ...said.slice(-half)]
+    : [...said, ...hints].slice(0, MAX_QUERY_UNITS);
 }
 
 /** The number of units that count for coordination. */

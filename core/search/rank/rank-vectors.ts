@@ -1,6 +1,7 @@
 import { createPause } from '../../pause.ts';
 import type { PassageVectors } from '../embedding/passage-vectors.ts';
 import type { Collection, CollectionFile } from '../index/collection.ts';
+import { Largest } from './largest.ts';
 import type { Candidate } from './rank.ts';
 
 /**
@@ -75,14 +76,15 @@ export async function rankVectors(
       keepBest(positive, first, end);
     }
   }
-  const least = findLargest(positive, limit).at(-1) ?? Number.POSITIVE_INFINITY;
+  const largest = new Largest(limit);
+  for (const score of positive) if (!Number.isNaN(score)) largest.add(score);
   const candidates: VectorCandidate[] = [];
   for (let number = 0; number < fileCount; number += 1) {
     const first = firstSlots[number] ?? 0;
     const end = firstSlots[number + 1] ?? 0;
     for (let slot = first; slot < end; slot += 1) {
       const score = positive[slot] as number;
-      if (!(score >= least)) continue;
+      if (!(score >= largest.value)) continue;
       const { scope, file } = collection.fileAt(number);
       const similarity = cosines[slot] as number;
       candidates.push({ scope, file, passage: slot - first, score, slot, similarity });
@@ -190,26 +192,4 @@ export function measureSpread(values: Float64Array): Spread {
     squares += (value - mean) ** 2;
   }
   return { count, mean, deviation: count === 0 ? 0 : Math.sqrt(squares / count) };
-}
-
-/**
- * The largest `count` of the numbers, descending; fewer when there are fewer. Sorts only a few at a
- * time: sorting a hundred thousand would block the event loop.
- */
-export function findLargest(values: Float64Array, count: number): Float64Array {
-  const size = Math.max(0, Math.min(count, values.length));
-  const kept = new Float64Array(Math.min(values.length, 2 * size));
-  let filled = 0;
-  let least = Number.NEGATIVE_INFINITY;
-  for (const value of values) {
-    // True for NaN, too.
-    if (!(value > least)) continue;
-    kept[filled] = value;
-    filled += 1;
-    if (filled < kept.length) continue;
-    kept.sort().reverse();
-    filled = Math.min(filled, size);
-    least = kept[size - 1] ?? least;
-  }
-  return kept.subarray(0, filled).sort().reverse().subarray(0, size);
 }

@@ -1,4 +1,5 @@
 import { Arena } from './arena.ts';
+import { Largest } from './largest.ts';
 import type { Collection, CollectionFile, LengthsTable } from '../index/collection.ts';
 import { MAX_POSITION } from '../index/index-file.ts';
 import { joinLists, type PostingsList } from '../index/postings-list.ts';
@@ -22,7 +23,10 @@ export interface Candidate extends CollectionFile {
   slot: number;
 }
 
-/** The parts of a score; see `sumSignals`. Each is 0 if nothing matched. */
+/**
+ * The parts of a score: `(passage + context + pairs) * coordination + neighbours + nextBest + file`.
+ * Each is 0 if nothing matched.
+ */
 export interface Signals {
   /** BM25 of the passage's own words. */
   passage: number;
@@ -75,7 +79,6 @@ export function rankCollection(
   options: RankOptions,
 ): Ranking {
   const isPassage = options.group === 'passage';
-  const fileWeight = isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT;
   const kept = keepRarest(query, collection);
   workspace.begin();
   const scores = scoreCollection(kept, collection, workspace);
@@ -92,7 +95,7 @@ export function rankCollection(
     explain({ slot }) {
       // Few callers ask for this, and they ask later, when another search may use the workspace.
       explained ??= scoreCollection(kept, collection, new Arena());
-      return explainSlot(explained, slot, fileWeight, isPassage);
+      return explainSlot(explained, slot, isPassage);
     },
   };
 }
@@ -145,12 +148,6 @@ export function orderCandidates<C extends Candidate>(
     })
     .slice(0, limit)
     .map(({ candidate }) => candidate);
-}
-
-/** The total score of a candidate's signals. */
-export function sumSignals(signals: Signals): number {
-  const { passage, context, pairs, coordination, neighbours, nextBest, file } = signals;
-  return (passage + context + pairs) * coordination + neighbours + nextBest + file;
 }
 
 /**
@@ -232,38 +229,10 @@ const NEXT_BEST_WEIGHT = 0.3;
  * here, in the order in which they are met, so the cost of a search depends on the matches and not
  * on the size of the collection.
  */
-interface Scores {
-  query: SearchQuery;
-  collection: Collection;
-  /** By slot: its number, counted from 1; 0 for none. */
-  numbers: Int32Array;
-  count: number;
-  /** By number: its file. */
-  fileOf: Int32Array;
-  /** By number, unweighted: the BM25 of its own words, of its headings and path, and of pairs. */
-  own: Float64Array;
-  context: Float64Array;
-  pairs: Float64Array;
-  /** By number: how many words of the question it has. */
-  matched: Float64Array;
-  /** By number: its own text, headings, path and pairs together. */
-  combined: Float64Array;
-  /** By file. */
-  files: Float64Array;
-  filePairs: Float64Array;
-  isMatched: Uint8Array;
-}
+type Scores = ReturnType<typeof createScores>;
 
 /** Working space for the postings of one unit; allocated once for each query. */
-interface Scratch {
-  /** By number: the entry of the last matching word, counted from 1. */
-  entryOf: Int32Array;
-  /** By number: the last identifier that it has as a whole. */
-  wholes: Int32Array;
-  /** By file: how often it has the unit. All zero between units. */
-  frequencies: Int32Array;
-  averageFileLength: number;
-}
+type Scratch = ReturnType<typeof createScratch>;
 
 /** A word of the question with its matches. */
 interface Found {
@@ -272,50 +241,65 @@ interface Found {
   rarity: number;
 }
 
-function scoreCollection(query: SearchQuery, collection: Collection, arena: Arena): Scores {
-  const { lengths } = collection;
-  const slots = lengths.slotCount;
-  const files = lengths.fileCount;
-  const lists = query.units.map((unit) => readUnit(unit, collection, arena));
-  const most = Math.min(
-    slots,
-    lists.reduce((sum, list) => sum + countPassages(list), 0),
-  );
-  const scores: Scores = {
+/** `most`: how many passages get a number at most. */
+function createScores(query: SearchQuery, collection: Collection, arena: Arena, most: number) {
+  const { slotCount, fileCount } = collection.lengths;
+  return {
     query,
     collection,
-    numbers: arena.int32(slots).fill(0),
+    /** By slot: its number, counted from 1; 0 for none. */
+    numbers: arena.take(Int32Array, slotCount).fill(0),
     count: 0,
-    fileOf: arena.int32(most).fill(0),
-    own: arena.float64(most).fill(0),
-    context: arena.float64(most).fill(0),
-    pairs: arena.float64(most).fill(0),
-    matched: arena.float64(most).fill(0),
-    combined: arena.float64(most).fill(0),
-    files: arena.float64(files).fill(0),
-    filePairs: arena.float64(files).fill(0),
-    isMatched: arena.uint8(files).fill(0),
+    /** By number: its file. */
+    fileOf: arena.take(Int32Array, most).fill(0),
+    /** By number, unweighted: the BM25 of its own words, of its headings and path, and of pairs. */
+    own: arena.take(Float64Array, most).fill(0),
+    context: arena.take(Float64Array, most).fill(0),
+    pairs: arena.take(Float64Array, most).fill(0),
+    /** By number: how many words of the question it has. */
+    matched: arena.take(Float64Array, most).fill(0),
+    /** By number: its own text, headings, path and pairs together. */
+    combined: arena.take(Float64Array, most).fill(0),
+    /** By file. */
+    files: arena.take(Float64Array, fileCount).fill(0),
+    filePairs: arena.take(Float64Array, fileCount).fill(0),
+    isMatched: arena.take(Uint8Array, fileCount).fill(0),
   };
+}
+
+function createScratch({ lengths }: Collection, arena: Arena, most: number) {
+  const { fileCount } = lengths;
   let totalLength = 0;
-  for (let file = 0; file < files; file++) totalLength += lengthOfFile(lengths, file);
-  const scratch: Scratch = {
-    entryOf: arena.int32(most).fill(0),
-    wholes: arena.int32(most).fill(0),
-    frequencies: arena.int32(files).fill(0),
-    averageFileLength: files === 0 ? 0 : totalLength / files,
+  for (let file = 0; file < fileCount; file++) totalLength += lengthOfFile(lengths, file);
+  return {
+    /** By number: the entry of the last matching word, counted from 1. */
+    entryOf: arena.take(Int32Array, most).fill(0),
+    /** By number: the last identifier that it has as a whole. */
+    wholes: arena.take(Int32Array, most).fill(0),
+    /** By file: how often it has the unit. All zero between units. */
+    frequencies: arena.take(Int32Array, fileCount).fill(0),
+    averageFileLength: fileCount === 0 ? 0 : totalLength / fileCount,
   };
+}
+
+function scoreCollection(query: SearchQuery, collection: Collection, arena: Arena): Scores {
+  const { slotCount } = collection.lengths;
+  const lists = query.units.map((unit) => readUnit(unit, collection, arena));
+  const passages = lists.reduce((sum, list) => sum + countPassages(list), 0);
+  const most = Math.min(slotCount, passages);
+  const scores = createScores(query, collection, arena, most);
+  const scratch = createScratch(collection, arena, most);
   let previous: Found | null = null;
   for (const [index, unit] of query.units.entries()) {
     const list = lists[index] as PostingsList;
-    const found = { unit, list, rarity: rarityOf(slots, list.count) };
+    const found = { unit, list, rarity: rarityOf(slotCount, list.count) };
     addFiles(scores, scratch, found);
     addOwn(scores, scratch, found);
     if (unit.kind !== 'word') {
       addContexts(scores, scratch, found);
       continue;
     }
-    if (previous !== null && query.isPhrase) addPhrases(scores, scratch, previous, found);
-    else if (previous !== null) addPairs(scores, scratch, previous, found);
+    if (previous !== null) addPairs(scores, scratch, previous, found);
     for (let entry = 0; entry < list.count; entry++) {
       scratch.entryOf[numberOf(scores, list.slots[entry] ?? 0)] = entry + 1;
     }
@@ -448,42 +432,32 @@ function findEntry({ entryOf }: Scratch, list: PostingsList, number: number, slo
   return entry >= 0 && entry < list.count && list.slots[entry] === slot ? entry : -1;
 }
 
-function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
-  const { pairs, filePairs, collection } = scores;
-  const { lengths, slotCount, totalLength } = collection.lengths;
-  const rarity = Math.min(left.rarity, right.rarity);
-  for (let entry = 0; entry < right.list.count; entry++) {
-    const slot = right.list.slots[entry] ?? 0;
-    const number = numberOf(scores, slot);
-    const leftEntry = findEntry(scratch, left.list, number, slot);
-    if (leftEntry < 0) continue;
-    const count = countPairs(left.list, leftEntry, right.list, entry);
-    if (count === 0) continue;
-    const relative = ((lengths[slot] ?? 0) * slotCount) / totalLength;
-    const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
-    const file = right.list.files[entry] ?? 0;
-    pairs[number] = (pairs[number] ?? 0) + gain;
-    filePairs[file] = (filePairs[file] ?? 0) + gain;
-  }
-}
-
 /**
- * Scores pairs of stop words, which are common on their own. Two in direct sequence count as one
- * word, as rare as the sequence is.
+ * Scores passages with two neighbouring words of the question close together. Stop words are common
+ * on their own: two in direct sequence count as one word, as rare as the sequence is.
  */
-function addPhrases(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
-  const { pairs, filePairs, collection } = scores;
+function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
+  const { pairs, filePairs, collection, query } = scores;
   const { lengths, slotCount, totalLength } = collection.lengths;
-  const phrases: { entry: number; count: number }[] = [];
+  const entries: number[] = [];
+  const counts: number[] = [];
   for (let entry = 0; entry < right.list.count; entry++) {
     const slot = right.list.slots[entry] ?? 0;
     const leftEntry = findEntry(scratch, left.list, numberOf(scores, slot), slot);
     if (leftEntry < 0) continue;
-    const count = countPhrases(left.list.positions(leftEntry), right.list.positions(entry));
-    if (count > 0) phrases.push({ entry, count });
+    const count = query.isPhrase
+      ? countPhrases(left.list.positions(leftEntry), right.list.positions(entry))
+      : countPairs(left.list, leftEntry, right.list, entry);
+    if (count === 0) continue;
+    entries.push(entry);
+    counts.push(count);
   }
-  const rarity = rarityOf(slotCount, phrases.length) / PAIR_WEIGHT;
-  for (const { entry, count } of phrases) {
+  const rarity = query.isPhrase
+    ? rarityOf(slotCount, entries.length) / PAIR_WEIGHT
+    : Math.min(left.rarity, right.rarity);
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index] ?? 0;
+    const count = counts[index] ?? 0;
     const slot = right.list.slots[entry] ?? 0;
     const number = numberOf(scores, slot);
     const relative = totalLength > 0 ? ((lengths[slot] ?? 0) * slotCount) / totalLength : 0;
@@ -661,12 +635,7 @@ function visitPassages(
   for (let slot = first; slot < end; slot++) visit(slot, passageScore(scores, slot, first, end));
 }
 
-function explainSlot(
-  scores: Scores,
-  slot: number,
-  fileWeight: number,
-  isPassage: boolean,
-): Signals {
+function explainSlot(scores: Scores, slot: number, isPassage: boolean): Signals {
   const { collection, query } = scores;
   const file = collection.lengths.fileOf(slot);
   const first = collection.lengths.firstSlots[file] ?? 0;
@@ -683,7 +652,7 @@ function explainSlot(
     coordination: number < 0 ? 0 : coordinationOf(scores, number),
     neighbours: neighbourScore(scores, slot, first, end),
     nextBest: NEXT_BEST_WEIGHT * next,
-    file: fileWeight * fileScore(scores, file),
+    file: (isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT) * fileScore(scores, file),
     matched: number < 0 ? 0 : coverageAt(scores, number),
     words: query.size,
   };
@@ -696,33 +665,6 @@ interface Placed {
   slot: number;
 }
 
-/** Tracks the `limit`th largest of the numbers added so far. */
-class Largest {
-  readonly #limit: number;
-  /** Sorted, largest first. */
-  readonly #values: number[] = [];
-
-  constructor(limit: number) {
-    this.#limit = Math.max(1, limit);
-  }
-
-  /** `-Infinity` while there are fewer. */
-  get value(): number {
-    return this.#values[this.#limit - 1] ?? -Infinity;
-  }
-
-  /** Adds a number; returns whether it is among the largest, or ties with the last of them. */
-  add(value: number): boolean {
-    const last = this.value;
-    if (value <= last) return value === last;
-    let place = this.#values.length;
-    while (place > 0 && (this.#values[place - 1] ?? 0) < value) place--;
-    this.#values.splice(place, 0, value);
-    if (this.#values.length > this.#limit) this.#values.pop();
-    return true;
-  }
-}
-
 /**
  * Keeps the best `limit` passages and those that tie with the last one, with a limit on ties of one
  * file.
@@ -730,8 +672,7 @@ class Largest {
 class BestCandidates {
   readonly #limit: number;
   readonly #scores: Largest;
-  #kept: Placed[] = [];
-  #dropAt = 64;
+  readonly #added: Placed[] = [];
   /** The passages of one file that tie with the last of the best. */
   #ties = { file: -1, score: 0, count: 0 };
 
@@ -748,21 +689,11 @@ class BestCandidates {
       if (ties.file !== file || ties.score !== score) this.#ties = { file, score, count: 1 };
       else if (++ties.count > this.#limit) return;
     }
-    this.#kept.push({ score, file, slot });
-    // Drops now and then what no longer counts, so that memory stays small.
-    if (this.#kept.length > this.#dropAt) {
-      this.#drop();
-      this.#dropAt = 2 * this.#kept.length + 64;
-    }
+    this.#added.push({ score, file, slot });
   }
 
   list(): readonly Placed[] {
-    this.#drop();
-    return this.#kept;
-  }
-
-  #drop(): void {
     const { value } = this.#scores;
-    this.#kept = this.#kept.filter(({ score }) => score >= value);
+    return this.#added.filter(({ score }) => score >= value);
   }
 }

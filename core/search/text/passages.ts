@@ -84,18 +84,18 @@ class Splitter {
   /** A heading with nothing below it so far. */
   #bareHeading: { line: Line; level: number } | null = null;
   #block: Block | null = null;
-  /** The mark that will close the open code fence or front matter. */
-  #closing: { mark: string; length: number } | null = null;
+  /** The marks that opened the code fence or front matter; at least as many close it. */
+  #fence: string | null;
 
   constructor(text: string, hasFrontMatter: boolean) {
     this.#text = text;
-    if (hasFrontMatter) this.#closing = { mark: '-', length: 3 };
+    this.#fence = hasFrontMatter ? FRONT_MATTER : null;
   }
 
   addLine(line: Line): void {
     const content = this.#text.slice(line.start, line.end);
     const trimmed = content.trim();
-    if (this.#closing !== null) this.#addFenced(line, trimmed);
+    if (this.#fence !== null) this.#addFenced(line, trimmed, this.#fence);
     else if (trimmed === '') this.#flush();
     else this.#addContent(line, content, trimmed);
   }
@@ -106,21 +106,20 @@ class Splitter {
     return this.#passages;
   }
 
-  #addFenced(line: Line, trimmed: string): void {
+  #addFenced(line: Line, trimmed: string, fence: string): void {
     this.#grow(line, 'code', 0);
-    const { mark, length } = this.#closing ?? { mark: '', length: 0 };
     // The mark that closes front matter is also the one that opens it.
-    if (line.number === 1 && mark === '-') return;
-    if (trimmed.length < length || countLeading(trimmed, mark) !== trimmed.length) return;
-    this.#closing = null;
+    if (line.number === 1 && fence === FRONT_MATTER) return;
+    if (!trimmed.startsWith(fence) || !ONE_MARK.test(trimmed)) return;
+    this.#fence = null;
     this.#flush();
   }
 
   #addContent(line: Line, content: string, trimmed: string): void {
-    const fence = findFence(trimmed);
+    const fence = FENCE.exec(trimmed);
     if (fence !== null) {
       this.#flush();
-      this.#closing = fence;
+      this.#fence = fence[0];
       this.#grow(line, 'code', 0);
       return;
     }
@@ -130,7 +129,7 @@ class Splitter {
       this.#setHeading(line, heading.level, heading.title);
       return;
     }
-    if (isRule(trimmed)) {
+    if (RULE.test(trimmed)) {
       this.#addRule(trimmed);
       return;
     }
@@ -151,7 +150,7 @@ class Splitter {
     const block = this.#block;
     const isOneLine = block?.kind === 'paragraph' && block.first === block.last;
     const title = isOneLine ? this.#text.slice(block.first.start, block.first.end).trim() : '';
-    if (isOneLine && isUnderline(trimmed) && title.length <= MAX_TITLE_LENGTH) {
+    if (isOneLine && UNDERLINE.test(trimmed) && title.length <= MAX_TITLE_LENGTH) {
       this.#block = null;
       this.#setHeading(block.first, trimmed.startsWith('=') ? 1 : 2, title);
     } else if (trimmed.startsWith('=')) {
@@ -234,60 +233,22 @@ const MAX_TITLE_LENGTH = 200;
 /** How much of a table's first row is kept as context, in UTF-16 units. */
 const MAX_TABLE_HEAD_LENGTH = 200;
 
-/** The mark of a code fence that opens on this line: three or more backticks or tildes. */
-function findFence(trimmed: string): { mark: string; length: number } | null {
-  const mark = trimmed[0];
-  if (mark !== '`' && mark !== '~') return null;
-  const length = countLeading(trimmed, mark);
-  if (length < 3 || (mark === '`' && trimmed.includes('`', length))) return null;
-  return { mark, length };
-}
-
-/**
- * Whether a line is only `-`, `*` or `_` (three or more, spaces allowed between them) or only `=`.
- */
-function isRule(trimmed: string): boolean {
-  const mark = trimmed.charAt(0);
-  if (!'-*_='.includes(mark)) return false;
-  let count = 0;
-  for (const character of trimmed) {
-    if (character === mark) count++;
-    else if (character !== ' ' && character !== '\t') return false;
-  }
-  return count >= 3 || (count === trimmed.length && count === 2 && mark !== '*' && mark !== '_');
-}
-
-function isUnderline(trimmed: string): boolean {
-  return (
-    countLeading(trimmed, trimmed.charAt(0)) === trimmed.length && '-='.includes(trimmed[0] ?? ' ')
-  );
-}
+/** Opens and closes front matter. */
+const FRONT_MATTER = '---';
+/** Opens a code fence: three or more backticks, with none behind them in the line, or tildes. */
+const FENCE = /^(?:`{3,}(?=[^`]*$)|~{3,})/;
+/** What can close a fence or front matter. */
+const ONE_MARK = /^(?:`+|~+|-+)$/;
+/** Two `-` or `=`, or three or more of one mark, which may have spaces between them. */
+const RULE = /^(?:([-*_=])(?:[ \t]*\1){2,}|--|==)$/;
+const UNDERLINE = /^(?:-+|=+)$/;
+/** The marker of a list item, behind its indent. */
+const ITEM = /^([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
 
 /** The indent of a list item's marker (`-`, `*`, `+`, `1.`, `1)`); `null` for other lines. */
 function findItemIndent(content: string): number | null {
-  let at = 0;
-  let indent = 0;
-  for (; content[at] === ' ' || content[at] === '\t'; at++) indent += content[at] === '\t' ? 4 : 1;
-  const start = at;
-  if ('-*+'.includes(content[at] ?? ' ')) {
-    at++;
-  } else {
-    while (at - start < 9 && isAsciiDigit(content.charCodeAt(at))) at++;
-    if (at === start || (content[at] !== '.' && content[at] !== ')')) return null;
-    at++;
-  }
-  const after = content[at];
-  return after === ' ' || after === '\t' || after === undefined ? indent : null;
-}
-
-function isAsciiDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
-}
-
-function countLeading(text: string, mark: string): number {
-  let count = 0;
-  while (count < text.length && text[count] === mark) count++;
-  return count;
+  const indent = ITEM.exec(content)?.[1];
+  return indent === undefined ? null : indent.replaceAll('\t', '    ').length;
 }
 
 /** Splits one long line: at the end of a sentence, else at a space, else anywhere. */

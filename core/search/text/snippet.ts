@@ -1,14 +1,5 @@
 import type { Passage } from './passages.ts';
 
-/** The part of a file that a result shows. */
-export interface Snippet {
-  /** The best passage with its neighbours, exactly as in the file. */
-  text: string;
-  /** The lines of `text`, counted from 1. */
-  startLine: number;
-  endLine: number;
-}
-
 /** About one paragraph on a screen: enough for an agent to decide whether to read the file. */
 const MAX_SNIPPET_LENGTH = 600;
 
@@ -17,27 +8,27 @@ const MAX_SNIPPET_LENGTH = 600;
  * as fit, nearest first, the following one before the preceding one.
  *
  * It never cuts a passage: one that is longer than `maxLength` stands alone (passages have a limit
- * of their own). `passages` are all passages of `text`.
+ * of their own). `passages` are all passages of `text`. Returns the text, exactly as in the file, and
+ * its lines, counted from 1.
  */
 export function makeSnippet(
   text: string,
   passages: readonly Passage[],
   best: number,
   maxLength: number = MAX_SNIPPET_LENGTH,
-): Snippet {
+) {
   const center = passages[best];
   if (center === undefined) return { text: '', startLine: 1, endLine: 1 };
-  let first = center;
-  let last = center;
+  let [first, last] = [center, center];
+  const fits = (other: Passage | undefined): other is Passage =>
+    other?.heading === center.heading &&
+    Math.max(last.end, other.end) - Math.min(first.start, other.start) <= maxLength;
   for (let distance = 1; distance <= MAX_NEIGHBOURS; distance++) {
+    // One that does not fit ends the snippet on its side.
     const after = passages[best + distance];
-    if (after !== undefined && canTake(after, center) && after.end - first.start <= maxLength) {
-      last = isNext(passages, last, after) ? after : last;
-    }
+    if (last === passages[best + distance - 1] && fits(after)) last = after;
     const before = passages[best - distance];
-    if (before !== undefined && canTake(before, center) && last.end - before.start <= maxLength) {
-      first = isNext(passages, before, first) ? before : first;
-    }
+    if (first === passages[best - distance + 1] && fits(before)) first = before;
   }
   return {
     text: text.slice(first.start, last.end),
@@ -48,12 +39,3 @@ export function makeSnippet(
 
 /** The same distance at which neighbours count in the ranking. */
 const MAX_NEIGHBOURS = 2;
-
-function canTake(passage: Passage, center: Passage): boolean {
-  return passage.heading === center.heading;
-}
-
-/** Whether two passages follow each other directly. A gap ends the snippet on that side. */
-function isNext(passages: readonly Passage[], left: Passage, right: Passage): boolean {
-  return passages.indexOf(left) + 1 === passages.indexOf(right);
-}

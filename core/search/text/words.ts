@@ -237,15 +237,10 @@ function isFlag(text: string, start: number): boolean {
 const FLAG = /^\p{Regional_Indicator}{2}/u;
 
 /** `-`, U+2010, `_`, `.`, `@`, `&`, `'`, U+2019. */
+const CONNECTORS = new Set([0x2d, 0x2010, 0x5f, 0x2e, 0x40, 0x26, 0x27, 0x2019]);
+
 function isConnector(code: number): boolean {
-  return (
-    isHyphen(code) ||
-    code === 0x5f ||
-    code === 0x2e ||
-    code === 0x40 ||
-    code === 0x26 ||
-    isApostrophe(code)
-  );
+  return CONNECTORS.has(code);
 }
 
 function isApostrophe(code: number): boolean {

@@ -1,18 +1,12 @@
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore, IndexText } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
+import { invalidField, MemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
 import type { PathPrefix } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { createPause } from '../../pause.ts';
 import { parseTime } from '../../time.ts';
-import { createSearch, type Search } from '../search.ts';
-
-/** Memory as it stood at a moment, and how many files are left out as their history is gone. */
-export interface MemoryAt {
-  search: Search;
-  pruned: number;
-}
+import { createSearch } from '../search.ts';
 
 /** What one call reads of the past, at most: files that existed then, and bytes of their contents. */
 const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
@@ -21,20 +15,18 @@ const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
 export function parseAsOf(asOf: string, now: number): number {
   const at = parseTime(asOf, 'asOf');
   if (at <= now) return at;
-  const message = 'must not be in the future';
-  throw new MemoryError('INVALID_REQUEST', `asOf ${message}.`, {
-    details: { issues: [{ path: '/asOf', message }] },
-  });
+  throw invalidField('/asOf', 'must not be in the future', 'asOf');
 }
 
 /**
  * Opens memory as it stood at a moment: a search by words alone over the files of that time, ranked as
- * ever. What was redacted or erased is not in it. Throws `WORK_LIMIT_EXCEEDED` when there is too much.
+ * ever. What was redacted or erased is not in it. `pruned` is how many files are left out as their
+ * history is gone. Throws `WORK_LIMIT_EXCEEDED` when there is too much.
  */
 export async function openMemoryAt(
   revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>,
   { scopes, within, at }: { scopes: readonly ScopeKey[]; within: PathPrefix | null; at: number },
-): Promise<MemoryAt> {
+) {
   const pause = createPause();
   const files: (IndexText & { content: string })[] = [];
   let [existing, bytes, pruned] = [0, 0, 0];
@@ -87,9 +79,10 @@ async function readAt(
 }
 
 /** An index in which no file is indexed, so that a search reads these. */
-function toIndex(files: readonly (IndexText & { content: string })[]): IndexStore {
+function toIndex(
+  files: readonly (IndexText & { content: string })[],
+): Pick<IndexStore, 'snapshot'> {
   const inScope = (scope: ScopeKey) => files.filter((file) => file.scope === scope);
-  const refuse = () => Promise.reject(new MemoryError('INTERNAL', 'The past is not written.'));
   return {
     snapshot: (read) =>
       read({
@@ -114,10 +107,6 @@ function toIndex(files: readonly (IndexText & { content: string })[]): IndexStor
           ),
         listKeys: () => Promise.resolve([]),
       }),
-    listStale: () => Promise.resolve([]),
-    update: refuse,
-    drop: refuse,
-    listScopes: () => Promise.resolve([]),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { FileService } from '../../contracts/tool.ts';
 import { MemoryError } from '../../errors.ts';
-import { countLines, sliceLines } from '../../files/content.ts';
+import { checkLineRange, countLines, sliceLines } from '../../files/content.ts';
 import { fileNotFound, parseUserId, parseVirtualPath, toVirtualPath } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import type { IdSource } from '../../ids.ts';
@@ -26,11 +26,7 @@ export function createReadAt(deps: ReadAtDependencies): Pick<FileService, 'read'
     async read({ path: given, startLine = 1, endLine = Number.MAX_SAFE_INTEGER, asOf }, call) {
       const key = parseVirtualPath(given, parseUserId(call.userId));
       const path = toVirtualPath(key);
-      if (endLine < startLine) {
-        throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
-          details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
-        });
-      }
+      checkLineRange(startLine, endLine);
       const at = parseAsOf(asOf ?? '', deps.now());
       try {
         const { content, revision } = await deps.revisions.fileAt(key, { at });

@@ -5,9 +5,9 @@ import { Arena } from '../../../../core/search/rank/arena.ts';
 function fill(arena: Arena, lengths: readonly number[]) {
   arena.begin();
   return lengths.map((length, at) => {
-    const kinds = [arena.int32, arena.float64, arena.uint16, arena.uint8];
-    const take = (kinds[at % kinds.length] ?? arena.int32).bind(arena);
-    return take(length).fill(at % 256);
+    const kinds = [Int32Array, Float64Array, Uint16Array, Uint8Array];
+    const kind = (kinds[at % kinds.length] ?? Int32Array) as Int32ArrayConstructor;
+    return arena.take(kind, length).fill(at % 256);
   });
 }
 

@@ -1,4 +1,5 @@
 import type { IndexBlob } from '../../../../core/contracts/storage.ts';
+import { groupBy } from '../../../../core/group-by.ts';
 import type { IndexedFile } from '../../../../core/search/index/index-file.ts';
 import {
   openCollection,
@@ -8,6 +9,7 @@ import {
 import {
   bucketOf,
   encodeFile,
+  type FilePayloads,
   LENGTHS_TERM,
   replaceFiles,
 } from '../../../../core/search/index/postings.ts';
@@ -48,7 +50,7 @@ export interface Result {
 }
 
 /** How the rows of a scope's postings look after writing every file once. */
-export function storeScope(files: ReadonlyMap<number, IndexedFile>): ScopeIndex['rows'] {
+export function storeScope(files: ReadonlyMap<number, IndexedFile>): IndexBlob[] {
   const rows = new Map<string, IndexBlob>();
   for (const [file, indexed] of files) {
     for (const [key, payload] of encodeFile(indexed)) {
@@ -62,12 +64,19 @@ export function storeScope(files: ReadonlyMap<number, IndexedFile>): ScopeIndex[
   return [...rows.values()];
 }
 
+/** The rows of a scope, and its stale files. */
+interface ScopeRows {
+  rows: readonly IndexBlob[];
+  replaced: ReadonlyMap<number, FilePayloads | null>;
+}
+
 /** What a search makes of a scope's rows. */
-export function toScopeIndex({ rows, replaced }: Omit<ScopeIndex, 'lengths'>): ScopeIndex {
-  const all = [...rows];
-  const lengths = ScopeLengths.from(all.filter(({ key }) => key === LENGTHS_TERM));
+export function toScopeIndex({ rows, replaced }: ScopeRows): ScopeIndex {
+  const byTerm = groupBy(rows, ({ key }) => key);
+  const lengths = ScopeLengths.from(byTerm.get(LENGTHS_TERM) ?? []);
   if (lengths === null) throw new Error('The lengths are damaged.');
-  return { rows: all.filter(({ key }) => key !== LENGTHS_TERM), lengths, replaced };
+  const files = [...replaced].map(([file, payloads]) => [file, payloads && { payloads }] as const);
+  return { rows: byTerm, lengths, replaced: new Map(files) };
 }
 
 /** The product's ranking over texts that were read this moment. */
@@ -90,7 +99,7 @@ export function searchTexts(
 
 /** The product's ranking over what was read of an index; a file's number is its document's. */
 export function searchScopes(
-  scopes: readonly Omit<ScopeIndex, 'lengths'>[],
+  scopes: readonly ScopeRows[],
   documents: readonly Document[],
   indexed: readonly IndexedFile[],
   question: string,

@@ -24,7 +24,7 @@ function toRanking(vector: Scores, others: readonly number[] = []) {
 function fuseScores(
   text: Scores,
   vector: Scores,
-  { weights = { text: 1, vector: 0.5 }, others = [] as readonly number[] } = {},
+  { weights = { textWeight: 1, vectorWeight: 0.5 }, others = [] as readonly number[] } = {},
 ) {
   const { fused, agreement } = fuse(toList(text), toList(vector), {
     ...{ ranking: toRanking(vector, others), weights, group: 'file' },
@@ -84,7 +84,10 @@ describe('two rankings as one', () => {
 
   it('a weight of 0 leaves a ranking out', () => {
     const only = (text: number, vector: number) =>
-      fuseScores([[1, 3]], [[2, 0.9]], { weights: { text, vector }, others: CROWD }).order;
+      fuseScores([[1, 3]], [[2, 0.9]], {
+        weights: { textWeight: text, vectorWeight: vector },
+        others: CROWD,
+      }).order;
     expect(only(1, 0)).toEqual([1]);
     expect(only(0, 1)).toEqual([2]);
   });

@@ -87,7 +87,6 @@ describe('expandQuery', () => {
           units: [{ ...unit, terms: [asked] }],
           size: 1,
           isPhrase: false,
-          truncated: false,
         };
         expect(expandQuery(query, [term])?.units[0]?.terms).toEqual([term]);
       }),

@@ -7,7 +7,8 @@ import {
   LENGTHS_TERM,
 } from '../../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../../core/search/rank/query.ts';
-import { rankCollection, sumSignals, type RankOptions } from '../../../../core/search/rank/rank.ts';
+import { rankCollection, type RankOptions } from '../../../../core/search/rank/rank.ts';
+import { sumSignals } from '../../../support/sum-signals.ts';
 import {
   scanNaively,
   searchScopes,
@@ -377,7 +378,7 @@ describe('any collection', () => {
             ),
           );
           return {
-            rows: [...storeScope(stored)].reverse(),
+            rows: storeScope(stored).reverse(),
             replaced: new Map<number, FilePayloads | null>([...replaced, [50, null]]),
           };
         });
@@ -392,7 +393,7 @@ describe('any collection', () => {
 
 describe('openCollection', () => {
   const file = indexText('green tea', 'a.md');
-  const rows = [...storeScope(new Map([[0, file]]))];
+  const rows = storeScope(new Map([[0, file]]));
 
   it('tells that postings of a file without lengths are damaged', () => {
     const damaged = rows.filter(({ key }) => key !== LENGTHS_TERM);

@@ -1,0 +1,13 @@
+import type { Storage } from '../contracts/storage.ts';
+import type { AdminFiles } from '../files/admin-files.ts';
+import type { IdSource } from '../ids.ts';
+import type { Texts } from './texts.ts';
+
+/** What the parts of the history work with. */
+export interface HistoryParts extends Texts {
+  storage: Storage;
+  /** Reverts go through the one write path. */
+  files: Pick<AdminFiles, 'restore'>;
+  ids: IdSource;
+  now: () => number;
+}
