@@ -370,13 +370,14 @@ export function outcomeUnknown(cause?: unknown): MemoryError {
 }
 
 /**
- * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after it.
+ * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after it, or
+ * after another name of the field.
  *
  * @example
  * throw invalidField('/strict', 'needs format=openai');
  */
-export function invalidField(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `${path} ${message}.`, {
+export function invalidField(path: string, message: string, name: string = path): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `${name} ${message}.`, {
     details: { issues: [{ path, message }] },
   });
 }

@@ -1,4 +1,4 @@
-import { MemoryError } from './errors.ts';
+import { invalidField } from './errors.ts';
 
 /** RFC 3339 in UTC with milliseconds: `2026-01-31T09:30:00.000Z`. */
 export function toTime(ms: number): string {
@@ -20,10 +20,7 @@ const RFC_3339 = /^(\d{4}-\d{2}-(\d{2}))T(\d{2}):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[
 export function parseTime(text: string, field: string): number {
   const ms = readTime(text);
   if (Number.isFinite(ms)) return ms;
-  const message = 'must be a time like 2026-01-31T09:30:00.000Z';
-  throw new MemoryError('INVALID_REQUEST', `${field} ${message}.`, {
-    details: { issues: [{ path: `/${field}`, message }] },
-  });
+  throw invalidField(`/${field}`, 'must be a time like 2026-01-31T09:30:00.000Z', field);
 }
 
 /** {@link parseTime} for a filter that may be absent. */
