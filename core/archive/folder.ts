@@ -13,17 +13,12 @@ const MARKER = '.memory-service.json';
 /** A file on its way to its place. */
 const PARTIAL = '.memory-service.partial';
 
-/** A file that was not carried over, and why. */
-export interface LeftOut {
-  path: string;
-  why: string;
-}
-
 /** Options of both directions. */
-interface FolderOptions {
+export interface FolderOptions {
   /** Whose files lie in the folder itself; `null` for `users/<userId>/` and `shared/` in it. */
   userId: string | null;
-  onLeftOut(file: LeftOut): void;
+  /** Called for each file that is not carried over. */
+  onLeftOut(file: { path: string; why: string }): void;
   /** Called after each file with how many there were. */
   onFile(done: number): void;
 }
