@@ -249,9 +249,7 @@ function checkPlugin(plugin: Plugin): void {
     throw new MemoryError(
       'INVALID_REQUEST',
       `Options of the plugin ${plugin.name}: ${error.message}`,
-      {
-        ...(error.details === undefined ? {} : { details: error.details }),
-      },
+      { details: error.details },
     );
   }
 }

@@ -53,11 +53,7 @@ export async function withPrecondition<T>(
       error.code === 'VERSION_CONFLICT'
     ) {
       const { message, details } = error;
-      throw new MemoryError('VERSION_CONFLICT', message, {
-        status: 412,
-        cause: error,
-        ...(details === undefined ? {} : { details }),
-      });
+      throw new MemoryError('VERSION_CONFLICT', message, { status: 412, cause: error, details });
     }
     throw error;
   }
