@@ -370,13 +370,13 @@ export function outcomeUnknown(cause?: unknown): MemoryError {
 }
 
 /**
- * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after it, or
- * after another name of the field.
+ * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after its
+ * `name`.
  *
  * @example
  * throw invalidField('/strict', 'needs format=openai');
  */
-export function invalidField(path: string, message: string, name: string = path): MemoryError {
+export function invalidField(path: string, message: string, name = path): MemoryError {
   return new MemoryError('INVALID_REQUEST', `${name} ${message}.`, {
     details: { issues: [{ path, message }] },
   });
