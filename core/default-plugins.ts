@@ -6,18 +6,25 @@ import type { Plugin } from './contracts/plugin.ts';
 export const DEFAULT_PLUGINS: readonly string[] = ['mcp', 'dreaming'];
 
 /**
- * The plugins of a service: those that are given, then the default ones that are not among them.
- * They are loaded by their place in the package; where that has none of them (in a bundle), the
- * service is without.
+ * The URL of a plugin of this package; `null` where there is none of that name, as in a bundle.
+ *
+ * Relative to this file, which works in the sources, in dist and in an installed package. Importing
+ * by the package's name would load a second copy of every module from dist.
  */
+export function findOwnPlugin(name: string): string | null {
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) return null;
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const url = new URL(`../plugins/${name}/index.${extension}`, import.meta.url);
+  return existsSync(fileURLToPath(url)) ? url.href : null;
+}
+
+/** The plugins of a service: those that are given, then the default ones that are not among them. */
 export async function withDefaultPlugins(given: readonly Plugin[]): Promise<readonly Plugin[]> {
   const plugins = [...given];
   for (const name of DEFAULT_PLUGINS) {
-    // Beside this very file: in the sources, in dist, and wherever the package is installed.
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const url = new URL(`../plugins/${name}/index.${extension}`, import.meta.url);
-    if (plugins.some((plugin) => plugin.name === name) || !existsSync(fileURLToPath(url))) continue;
-    const module = (await import(url.href)) as Record<string, () => Plugin>;
+    const url = findOwnPlugin(name);
+    if (url === null || plugins.some((plugin) => plugin.name === name)) continue;
+    const module = (await import(url)) as Record<string, () => Plugin>;
     const factory = module[name];
     if (factory !== undefined) plugins.push(factory());
   }

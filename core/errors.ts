@@ -304,13 +304,13 @@ export interface ErrorBody {
 /** What an error may carry beside its code and message. */
 export interface MemoryErrorOptions {
   /** Safe to show to the caller: never content, SQL, secrets or paths of the machine. */
-  details?: Record<string, unknown>;
+  details?: Record<string, unknown> | undefined;
   /** What was caught; logged, never sent. */
   cause?: unknown;
   /** Overrides the table where one code has two statuses (412 for `If-Match`). */
   status?: number;
   /** Sent as the `Retry-After` header, in seconds. */
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
 }
 
 /**
@@ -362,7 +362,7 @@ export function outcomeUnknown(cause?: unknown): MemoryError {
     'STORAGE_UNAVAILABLE',
     'The database did not confirm the write: it may have been written. Without an Idempotency-Key, read before you repeat it.',
     {
-      ...(cause === undefined ? {} : { cause }),
+      cause,
       retryAfterSeconds: 1,
       details: { reason: 'outcome_unknown' },
     },
@@ -416,11 +416,9 @@ export function toolNotFound(names: readonly string[], details?: Record<string, 
       : [],
   );
   const shown = names.map((name) => name.slice(0, 64)).join(', ');
-  return new MemoryError(
-    'TOOL_NOT_FOUND',
-    [`There is no tool ${shown}.`, ...settings].join(' '),
-    details === undefined ? {} : { details },
-  );
+  return new MemoryError('TOOL_NOT_FOUND', [`There is no tool ${shown}.`, ...settings].join(' '), {
+    details,
+  });
 }
 
 /** Code, message, what to do, and what else helps, as lines of text for a model. */

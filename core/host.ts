@@ -24,9 +24,11 @@ import type { Storage } from './contracts/storage.ts';
 import type { ToolDefinition, ToolRunner, Trace, WriteResult } from './contracts/tool.ts';
 import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
+import { toAuditRecord } from './audit.ts';
 import { withDeadline } from './deadline.ts';
 import { describeError } from './describe-error.ts';
 import { parseUserId, toScope } from './files/paths.ts';
+import { isUuid } from './ids.ts';
 import { assertSchema, compileSchema } from './schemas/validate.ts';
 import { RootTrace } from './telemetry/tracer.ts';
 
@@ -86,7 +88,6 @@ type Hook = () => void | Promise<void>;
 const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const RUN_NAME = /^[a-z][a-z._-]{0,63}$/;
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 // Settings of the service itself; a plugin's own begin with another word.
 const RESERVED_CONFIG_PREFIX = 'service_';
 
@@ -108,7 +109,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
   }
 
   function checkRunId(runId: string): void {
-    if (!UUID.test(runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
+    if (!isUuid(runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
   }
 
   const host: Host = Object.freeze({
@@ -248,9 +249,7 @@ function checkPlugin(plugin: Plugin): void {
     throw new MemoryError(
       'INVALID_REQUEST',
       `Options of the plugin ${plugin.name}: ${error.message}`,
-      {
-        ...(error.details === undefined ? {} : { details: error.details }),
-      },
+      { details: error.details },
     );
   }
 }
@@ -311,8 +310,7 @@ function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
   if (dreams === undefined) return null;
   function toAudit({ action, target, details, caller }: AuditFacts): AuditRecord {
     const { address, traceId } = caller;
-    const id = deps.ids.next();
-    return { id, at: deps.ids.lastMs, action, target, details, address, traceId };
+    return toAuditRecord(deps.ids, { action, target, details, address, traceId });
   }
   return Object.freeze({
     isEnabled: deps.isDreamEnabled,

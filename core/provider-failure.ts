@@ -99,7 +99,7 @@ export function createProviderError(
   return new MemoryError(code, `The ${kind} provider${named} failed: ${toPhrase(failure)}.`, {
     details: { ...(provider === undefined ? {} : { provider }), ...failure },
     cause,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    retryAfterSeconds,
   });
 }
 
@@ -121,9 +121,9 @@ export function toProviderError(
   return createProviderError(code, readFailure(error.details) ?? { reason }, {
     provider,
     cause: error.cause ?? error,
-    ...(isWhole(error.retryAfterSeconds, MOST_SECONDS)
-      ? { retryAfterSeconds: error.retryAfterSeconds }
-      : {}),
+    retryAfterSeconds: isWhole(error.retryAfterSeconds, MOST_SECONDS)
+      ? error.retryAfterSeconds
+      : undefined,
   });
 }
 

@@ -90,10 +90,9 @@ export async function exportMemory(
       traceId: caller?.traceId ?? null,
     },
   );
-  const manifest: ArchiveManifest = { format: 'memory-service', version: 1, userId, history };
   return format === 'git'
     ? toStream(packCommits({ storage, inspection, revisions }, scope))
-    : compress(packMemory({ storage, inspection, scope, manifest }));
+    : compress(packMemory({ storage, inspection, scope }, { userId, history }));
 }
 
 /** Compresses the chunks of a tar file. An error of the source destroys the stream. */
@@ -106,19 +105,38 @@ function toStream(chunks: AsyncGenerator<Buffer, void>): Readable {
   return Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
 }
 
-async function* packMemory({
-  storage,
-  inspection,
-  scope,
-  manifest,
-}: {
-  storage: Storage;
-  inspection: InspectionStore;
-  scope: ScopeKey | null;
-  manifest: ArchiveManifest;
-}): AsyncGenerator<Buffer, void> {
+/** A file of an archive without history. */
+export interface PlainFile {
+  key: FileKey;
+  content: Buffer;
+}
+
+/** Packs files without history; they come in the order of an export. */
+export async function* packFiles(
+  files: Iterable<PlainFile> | AsyncIterable<PlainFile>,
+  userId: string | null,
+): AsyncGenerator<Buffer, void> {
   const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
-  yield packJson(ARCHIVE_PATHS.manifest, manifest);
+  yield packManifest({ userId, history: false });
+  for await (const { key, content } of files) {
+    totals.files += 1;
+    totals.bytes += content.length;
+    yield packEntry({ path: toPhysicalPath(key), content }, { modifiedAt: 0 });
+  }
+  yield packJson(ARCHIVE_PATHS.totals, totals);
+  yield TAR_END;
+}
+
+async function* packMemory(
+  {
+    storage,
+    inspection,
+    scope,
+  }: { storage: Storage; inspection: InspectionStore; scope: ScopeKey | null },
+  manifest: Pick<ArchiveManifest, 'userId' | 'history'>,
+): AsyncGenerator<Buffer, void> {
+  const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
+  yield packManifest(manifest);
   for await (const each of scope === null ? listScopes(inspection) : [scope]) {
     const exported: ExportedVersions = new Map();
     for await (const { path } of listScopeFiles(inspection, each)) {
@@ -158,15 +176,12 @@ async function* packHistory(
         ? { file: { version, createdAt: toTime(createdAt), hash, chainRows, chainBytes } }
         : {}),
     };
-    const text = [JSON.stringify(head), ...lines, ''].join('\n');
-    const entry = {
-      path: `${ARCHIVE_PATHS.history}${path}/${part}.jsonl`,
-      content: Buffer.from(text),
-    };
+    const name = `${ARCHIVE_PATHS.history}${path}/${part}.jsonl`;
+    const packed = packLines(name, [JSON.stringify(head), ...lines], file.updatedAt);
     part += 1;
     lines = [];
     characters = 0;
-    return packEntry(entry, { modifiedAt: file.updatedAt });
+    return packed;
   };
   for await (const line of readHistory(storage, file)) {
     // Before the line and not after it: a part must know whether it is the last one.
@@ -197,11 +212,11 @@ async function* packChain(
   const pack = (last: boolean): Buffer => {
     const { chainHead, chainAfter } = state;
     const head: ChainHead = { path, part, last, head: chainHead, after: chainAfter };
-    const content = Buffer.from([JSON.stringify(head), ...lines, ''].join('\n'));
-    const entry = { path: `${ARCHIVE_PATHS.chain}${path}${part}.jsonl`, content };
+    const name = `${ARCHIVE_PATHS.chain}${path}${part}.jsonl`;
+    const packed = packLines(name, [JSON.stringify(head), ...lines], state.lastWriteAt ?? 0);
     part += 1;
     lines = [];
-    return packEntry(entry, { modifiedAt: state.lastWriteAt ?? 0 });
+    return packed;
   };
   const stores = { revisions: storage.revisions, inspection };
   for await (const { entry, place } of walkChain(stores, scope, toChainStart(state))) {
@@ -277,7 +292,15 @@ async function listNewest(
   return { items, next: null };
 }
 
+function packManifest({ userId, history }: Pick<ArchiveManifest, 'userId' | 'history'>): Buffer {
+  const manifest: ArchiveManifest = { format: 'memory-service', version: 1, userId, history };
+  return packJson(ARCHIVE_PATHS.manifest, manifest);
+}
+
 function packJson(path: string, value: object): Buffer {
-  const content = Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
-  return packEntry({ path, content }, { modifiedAt: 0 });
+  return packLines(path, [JSON.stringify(value, null, 2)], 0);
+}
+
+function packLines(path: string, lines: readonly string[], modifiedAt: number): Buffer {
+  return packEntry({ path, content: Buffer.from(`${lines.join('\n')}\n`) }, { modifiedAt });
 }

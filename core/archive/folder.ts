@@ -1,30 +1,24 @@
+import { isUtf8 } from 'node:buffer';
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MemoryError } from '../errors.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
 import type { FileKey } from '../contracts/records.ts';
-import type { ArchiveManifest, ArchiveTotals } from '../schemas/archive.ts';
-import { ARCHIVE_PATHS } from './export.ts';
+import { packFiles, type PlainFile } from './export.ts';
 import { type ArchivedFile, compareKeys, type OlderRevisions } from './read.ts';
 import type { ArchivedChain } from './read-chain.ts';
-import { packEntry, TAR_END } from './tar.ts';
 
 /** Lists what an export wrote, so that the next one can remove what is gone from memory. */
 const MARKER = '.memory-service.json';
 /** A file on its way to its place. */
 const PARTIAL = '.memory-service.partial';
 
-/** A file that was not carried over, and why. */
-export interface LeftOut {
-  path: string;
-  why: string;
-}
-
 /** Options of both directions. */
-interface FolderOptions {
+export interface FolderOptions {
   /** Whose files lie in the folder itself; `null` for `users/<userId>/` and `shared/` in it. */
   userId: string | null;
-  onLeftOut(file: LeftOut): void;
+  /** Called for each file that is not carried over. */
+  onLeftOut(file: { path: string; why: string }): void;
   /** Called after each file with how many there were. */
   onFile(done: number): void;
 }
@@ -107,41 +101,18 @@ export async function* packFolder(
     }
   }
   found.sort((one, other) => compareKeys(one.key, other.key));
-  const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
-  const manifest: ArchiveManifest = {
-    format: 'memory-service',
-    version: 1,
-    userId,
-    history: false,
-  };
-  yield packEntry(toEntry(ARCHIVE_PATHS.manifest, JSON.stringify(manifest)), AT_ANY_TIME);
-  for (const { key, path } of found) {
-    const content = await readFile(join(folder, path));
-    if (!isText(content)) {
-      onLeftOut({ path, why: 'it is not UTF-8 text' });
-      continue;
+  const texts = async function* (): AsyncGenerator<PlainFile, void> {
+    let done = 0;
+    for (const { key, path } of found) {
+      const content = await readFile(join(folder, path));
+      if (isUtf8(content) && !content.includes(0)) {
+        done += 1;
+        onFile(done);
+        yield { key, content };
+      } else onLeftOut({ path, why: 'it is not UTF-8 text' });
     }
-    totals.files += 1;
-    totals.bytes += content.length;
-    onFile(totals.files);
-    yield packEntry({ path: toPhysicalPath(key), content }, AT_ANY_TIME);
-  }
-  yield packEntry(toEntry(ARCHIVE_PATHS.totals, JSON.stringify(totals)), AT_ANY_TIME);
-  yield TAR_END;
-}
-
-const AT_ANY_TIME = { modifiedAt: 0 };
-
-function toEntry(path: string, text: string): { path: string; content: Buffer } {
-  return { path, content: Buffer.from(text) };
-}
-
-function isText(content: Buffer): boolean {
-  try {
-    return !new TextDecoder('utf-8', { fatal: true }).decode(content).includes('\0');
-  } catch {
-    return false;
-  }
+  };
+  yield* packFiles(texts(), userId);
 }
 
 async function* listFiles(folder: string, below: string): AsyncGenerator<string, void> {

@@ -123,8 +123,10 @@ async function planArchive(
   for (; next.done !== true; next = await archive.next()) {
     const file = next.value;
     if (file.type === 'chain') {
-      if (file.isLast) chains.set(file.scope, toAdopted(file));
-      if (file.isLast && !(await takesChain(deps.inspection, file))) user?.merge();
+      if (!file.isLast) continue;
+      const { scope, head, after, newest } = file;
+      chains.set(scope, { head, after, newest });
+      if (!(await takesChain(deps.inspection, file))) user?.merge();
       continue;
     }
     if (file.type === 'older') {
@@ -236,10 +238,6 @@ class ExistingFiles {
     const next = await this.#files?.next();
     this.#next = next === undefined || next.done === true ? null : next.value;
   }
-}
-
-function toAdopted({ head, after, newest }: ArchivedChain): AdoptedChain {
-  return { head, after, newest };
 }
 
 /** Whether a scope has no revisions, or those of this chain alone. */

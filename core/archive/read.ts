@@ -372,12 +372,7 @@ class HistoryReader {
       if (this.#hasRedacted) return undefined;
       throw this.#wrong(version, 'does not lead to the one before it');
     }
-    let before: string;
-    try {
-      before = applyDelta(after, delta);
-    } catch (error) {
-      throw invalidArchive(`Version ${version} of ${quote(this.path)} has a broken delta.`, error);
-    }
+    const before = this.#orBroken(version, () => applyDelta(after, delta));
     checkText(before, this.path);
     if (keyframe === null || keyframe === before) return before;
     throw this.#wrong(version, 'has a delta and a keyframe that differ');
@@ -405,13 +400,13 @@ class HistoryReader {
       ...line,
       redactedBefore: line.redactedBefore ?? false,
       at: this.#parseTime(at),
-      delta: delta === null ? null : this.#encode(version, delta),
+      delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),
     };
   }
 
-  #encode(version: number, delta: NonNullable<HistoryLine['delta']>): Uint8Array {
+  #orBroken<T>(version: number, work: () => T): T {
     try {
-      return encodeDelta(delta);
+      return work();
     } catch (error) {
       throw invalidArchive(`Version ${version} of ${quote(this.path)} has a broken delta.`, error);
     }

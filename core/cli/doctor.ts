@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/error.ts';
-import { loadConfig, type LoadedConfig, openEmbedder } from '../config/index.ts';
+import { loadConfig, type LoadedConfig, openProvider } from '../config/index.ts';
 import { type SettingKey, settingOf } from '../config/settings.ts';
 import type { Embedder } from '../contracts/embedder.ts';
 import { type EmbeddingModelFamily, findEmbeddingModel } from '../embedding-models.ts';
@@ -38,13 +38,13 @@ async function run(context: CommandContext): Promise<void> {
 /** Opens the embedder; where only the length of its vectors is missing, with one that can't be. */
 async function openWithAnyLength(loaded: LoadedConfig): Promise<Embedder | null> {
   try {
-    return await openEmbedder(loaded);
+    return await openProvider(loaded, 'embedder');
   } catch (error) {
     const { cause } = error as Error;
     if (!(cause instanceof ConfigError) || cause.key !== 'dimensions') throw error;
     if (loaded.values['embedder.dimensions'] !== null) throw error;
     const values = { ...loaded.values, 'embedder.dimensions': NO_LENGTH };
-    return await openEmbedder({ ...loaded, values });
+    return await openProvider({ ...loaded, values }, 'embedder');
   }
 }
 

@@ -28,8 +28,8 @@ async function run(context: CommandContext): Promise<void> {
   const request = { confirm: userId, dryRun: !context.flags.has('yes') };
   const answer = await workOnMemory<EraseAnswer>(loaded, {
     there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/erase`, request),
-    here: (config) =>
-      onCore(loaded, config, (core) =>
+    here: ({ storage }) =>
+      onCore(loaded, { storage }, (core) =>
         core.erasures.erase(userId, request, { address: null, traceId: null }),
       ),
   });

@@ -12,7 +12,7 @@ import { moveToItsPlace } from './backup.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { checkRepositoryFolder, isStreamFile, writeRepository } from './git-repository.ts';
-import { carryMemory, type MemoryCarrier } from './memory-carrier.ts';
+import { carryMemory, type MemoryCarrier, reportFolder } from './memory-carrier.ts';
 import { createProgress } from './running-server.ts';
 
 /** How often a watching export looks for changes. */
@@ -102,16 +102,11 @@ async function writeOut(
   carrier: MemoryCarrier,
   { target, userId }: { target: string; userId: string | null },
 ): Promise<void> {
-  const progress = createProgress('files');
   const source = await carrier.export({ userId, history: false });
   const archive = readArchive(() => source, { maxFileBytes: Infinity, now: Date.now() });
   const files = await writeFolder(target, archive, {
     userId,
-    onFile: (done) => progress(done, null),
-    onLeftOut({ path, why }) {
-      process.exitCode = 1;
-      process.stderr.write(`  left out ${path}: ${why}\n`);
-    },
+    ...reportFolder('files'),
   });
   process.stdout.write(`The memory was exported to ${target}: ${files} files.\n`);
 }

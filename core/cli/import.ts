@@ -9,7 +9,7 @@ import { loadConfig } from '../config/index.ts';
 import type { ImportFormat, OnExisting } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
-import { carryMemory } from './memory-carrier.ts';
+import { carryMemory, reportFolder } from './memory-carrier.ts';
 import { createProgress } from './running-server.ts';
 
 const ON_EXISTING: Readonly<Record<string, OnExisting>> = {
@@ -123,14 +123,9 @@ async function pack(
   { directory, userId }: { directory: string; userId: string | null },
 ): Promise<string> {
   const file = join(directory, 'folder.tar.gz');
-  const progress = createProgress('files read');
   const chunks = packFolder(folder, {
     userId,
-    onFile: (done) => progress(done, null),
-    onLeftOut({ path, why }) {
-      process.exitCode = 1;
-      process.stderr.write(`  left out ${path}: ${why}\n`);
-    },
+    ...reportFolder('files read'),
   });
   await pipeline(compress(chunks), createWriteStream(file, { mode: 0o600 }));
   return file;

@@ -3,14 +3,15 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Imported, ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
+import type { FolderOptions } from '../archive/folder.ts';
 import type { LoadedConfig } from '../config/index.ts';
 import type { ImportedFile, ImportSummary, SkippedItem } from '../contracts/admin.ts';
 import type { ErrorBody } from '../errors.ts';
-import { createCore } from '../service.ts';
+import type { Core } from '../service.ts';
 import { StartError } from './failure.ts';
-import { createCommandLog } from './log.ts';
+import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
-import { type RunningServer, toQuery } from './running-server.ts';
+import { createProgress, type RunningServer, toQuery } from './running-server.ts';
 
 /** Exports and imports of a memory, by its running server or by this process. */
 export interface MemoryCarrier {
@@ -22,6 +23,18 @@ export interface MemoryCarrier {
   isShared: boolean;
 }
 
+/** Tells the operator how the work on a folder goes on, and which of its files are left out. */
+export function reportFolder(unit: string): Pick<FolderOptions, 'onFile' | 'onLeftOut'> {
+  const progress = createProgress(unit);
+  return {
+    onFile: (done) => progress(done, null),
+    onLeftOut({ path, why }) {
+      process.exitCode = 1;
+      process.stderr.write(`  left out ${path}: ${why}\n`);
+    },
+  };
+}
+
 /** Lets the server that has the database open carry memory, or else this process. */
 export async function carryMemory<T>(
   loaded: LoadedConfig,
@@ -31,29 +44,25 @@ export async function carryMemory<T>(
   return await workOnMemory<T>(loaded, {
     mayCreate,
     there: (server) => work(carryThere(server)),
-    async here(config, { name }) {
-      const core = createCore({ ...config, log: createCommandLog(loaded.values.logLevel) });
-      try {
-        await core.ready();
-        return await work({
-          export: (selection) => core.archive.export(selection, null),
-          import: (file, options) =>
-            core.archive.import(() => createReadStream(file), { ...options, caller: null }),
-          async mark(userId) {
-            const { revisions, audit } = core.storage;
-            const scope = userId === null ? null : (`u:${userId}` as const);
-            const page = { limit: NEWEST, order: 'desc', after: null } as const;
-            const written = await revisions.list({ scope }, page);
-            const marks = ACTS.map((action) => audit.list({ action }, page));
-            return toMark([written, ...(await Promise.all(marks))]);
-          },
-          isShared: name !== 'sqlite',
-        });
-      } finally {
-        await core.close();
-      }
-    },
+    here: (config, { name }) =>
+      onCore(loaded, config, (core) => work(carryHere(core, { isShared: name !== 'sqlite' }))),
   });
+}
+
+function carryHere({ archive, storage }: Core, { isShared }: { isShared: boolean }): MemoryCarrier {
+  return {
+    export: (selection) => archive.export(selection, null),
+    import: (file, options) =>
+      archive.import(() => createReadStream(file), { ...options, caller: null }),
+    async mark(userId) {
+      const scope = userId === null ? null : (`u:${userId}` as const);
+      const page = { limit: NEWEST, order: 'desc', after: null } as const;
+      const written = await storage.revisions.list({ scope }, page);
+      const marks = ACTS.map((action) => storage.audit.list({ action }, page));
+      return toMark([written, ...(await Promise.all(marks))]);
+    },
+    isShared,
+  };
 }
 
 function carryThere(server: RunningServer): MemoryCarrier {

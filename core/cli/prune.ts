@@ -1,5 +1,6 @@
 import { loadConfig } from '../config/index.ts';
 import { createIdSource } from '../ids.ts';
+import { toSettings } from '../config/service.ts';
 import type { RetentionCounts } from '../contracts/admin.ts';
 import { createRetention } from '../maintenance/retention.ts';
 import { StartError } from './failure.ts';
@@ -29,15 +30,9 @@ async function run(context: CommandContext): Promise<void> {
     },
     here: (config) =>
       withStorage(loaded, config, async (storage) => {
-        const {
-          eventsDays = 0,
-          accessLogDays = 0,
-          revisionsDays = 0,
-          dreamsDays = 0,
-        } = config.retention ?? {};
         const retention = createRetention({
           storage,
-          settings: { eventsDays, accessLogDays, revisionsDays, dreamsDays },
+          settings: toSettings(config).retention,
           now: Date.now,
           ids: createIdSource(Date.now),
           log: createCommandLog(loaded.values.logLevel),

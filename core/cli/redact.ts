@@ -30,8 +30,8 @@ async function run(context: CommandContext): Promise<void> {
   const request = { reason, before: flags.has('before'), dryRun: !flags.has('yes') };
   const answer = await workOnMemory<RedactAnswer>(loaded, {
     there: (server) => server.ask('POST', `revisions/${encodeURIComponent(id)}/redact`, request),
-    here: (config) =>
-      onCore(loaded, config, (core) =>
+    here: ({ storage }) =>
+      onCore(loaded, { storage }, (core) =>
         core.revisions.redact(id, request, { address: null, traceId: null }),
       ),
   });

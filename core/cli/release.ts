@@ -18,8 +18,8 @@ async function run(context: CommandContext): Promise<void> {
   const userId = parseUserId(context.argument);
   await workOnMemory<unknown>(loaded, {
     there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/release`),
-    here: (config) =>
-      onCore(loaded, config, (core) =>
+    here: ({ storage }) =>
+      onCore(loaded, { storage }, (core) =>
         core.restores.release(userId, { address: null, traceId: null }),
       ),
   });

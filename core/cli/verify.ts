@@ -25,7 +25,7 @@ async function run(context: CommandContext): Promise<void> {
     there: (server) => server.runJob('verify', { progress }),
     here: (config) =>
       withStorage(loaded, config, (storage) => {
-        const days = config.retention?.accessLogDays ?? 0;
+        const days = loaded.values['retention.accessLogDays'];
         const accessLogSince = days > 0 ? Date.now() - days * DAY_MS : null;
         return verifyMemory(storage, { progress, accessLogSince });
       }),

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { toGroups } from '../ipv6.ts';
 
 /**
  * Whether a provider's base URL is allowed: `https:`, or `http:` to this machine, to a private
@@ -72,14 +73,4 @@ function embeddedIpv4(address: string): string | null {
   const groups = toGroups(address);
   const [high = 0, low = 0] = groups.slice(found.at, found.at + 2);
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-}
-
-/** The eight groups of an IPv6 address, after the URL parser has normalised it. */
-function toGroups(address: string): number[] {
-  const [front = [], back = []] = new URL(`http://[${address}]`).hostname
-    .slice(1, -1)
-    .split('::')
-    .map((half) => half.split(':').filter((group) => group !== ''));
-  const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0');
-  return [...front, ...zeros, ...back].map((group) => Number.parseInt(group, 16));
 }

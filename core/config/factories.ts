@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { resolveModulePath } from 'exsolve';
 import type { Embedder } from '../contracts/embedder.ts';
 import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { findOwnPlugin } from '../default-plugins.ts';
 import { ConfigError } from './error.ts';
 
 /**
@@ -39,7 +40,6 @@ const MARKS: { [K in keyof Products]: { member: string; noun: string } } = {
 };
 
 const OWN_PREFIX = 'memory-service/plugins/';
-const OWN_NAME = /^[a-z0-9][a-z0-9-]*$/;
 
 /** Where to look up a name, and how messages call the place that it came from. */
 export interface Lookup {
@@ -67,11 +67,6 @@ export async function produce<K extends keyof Products>(
   }
   const subject = named === null ? 'what is given' : `what ${named.plugin} makes`;
   throw new ConfigError(kind, `${lookup.origin} must be ${noun}, and ${subject} is none.`);
-}
-
-/** Whether this package has a plugin of that name. */
-export function hasOwnPlugin(name: string): boolean {
-  return OWN_NAME.test(name) && existsSync(fileURLToPath(ownPlugin(name)));
 }
 
 /** Imports a plugin by name. Throws a `ConfigError` if it can't be imported. */
@@ -108,7 +103,8 @@ function toNamedFactory(given: unknown): NamedFactory | null {
 
 function findPlugin(name: string, directory: string): string | null {
   const own = name.startsWith(OWN_PREFIX) ? name.slice(OWN_PREFIX.length) : name;
-  if (hasOwnPlugin(own)) return ownPlugin(own).href;
+  const ownUrl = findOwnPlugin(own);
+  if (ownUrl !== null) return ownUrl;
   if (name.startsWith('./') || name.startsWith('../') || isAbsolute(name)) {
     const path = resolve(directory, name);
     return existsSync(path) ? pathToFileURL(path).href : null;
@@ -116,13 +112,6 @@ function findPlugin(name: string, directory: string): string | null {
   const from = pathToFileURL(resolve(directory, 'package.json'));
   const path = resolveModulePath(name, { from, try: true, conditions: ['node', 'import'] });
   return path === undefined ? null : pathToFileURL(path).href;
-}
-
-// Relative to this file, which works in the sources, in dist and in an installed package. Importing
-// by the package's name would load a second copy of every module from dist.
-function ownPlugin(name: string): URL {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new URL(`../../plugins/${name}/index.${extension}`, import.meta.url);
 }
 
 async function callFactory(

@@ -2,13 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readDotEnv, readEnvironment, type Environment } from './environment.ts';
 import { ConfigError, Mistakes } from './error.ts';
-import {
-  hasOwnPlugin,
-  produce,
-  type Lookup,
-  type NamedFactory,
-  type Products,
-} from './factories.ts';
+import { produce, type Lookup, type NamedFactory, type Products } from './factories.ts';
 import { readConfigFile, type ReadFile } from './file.ts';
 import { readFlags } from './flags.ts';
 import { parseSetting, type Origin } from './parse.ts';
@@ -29,7 +23,7 @@ import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
-import { DEFAULT_PLUGINS } from '../default-plugins.ts';
+import { DEFAULT_PLUGINS, findOwnPlugin } from '../default-plugins.ts';
 
 export { ConfigError } from './error.ts';
 export type { NamedFactory } from './factories.ts';
@@ -165,25 +159,21 @@ export interface OpenedConfig {
 
 /** Imports and creates the plugins of a configuration. Throws a `ConfigError`. */
 export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
-  const { values, file, cwd } = loaded;
+  const { values, file } = loaded;
   const parts = file?.parts ?? {};
-  const lookup = (part: string): Lookup => ({
-    directory: file?.directory ?? cwd,
-    origin: `${part} in ${file?.name ?? ''}`,
-  });
   const { storage, database } = await openStorage(loaded);
   const plugins: Plugin[] = [];
   for (const [index, given] of listOf(parts.plugins, 'plugins', file).entries()) {
-    plugins.push(await produce('plugin', given, lookup(`plugins[${index}]`)));
+    plugins.push(await produce('plugin', given, toLookup(loaded, `plugins[${index}]`)));
   }
   // The configuration may contain one of them with its own options.
   for (const own of DEFAULT_PLUGINS) {
-    if (!hasOwnPlugin(own) || plugins.some(({ name }) => name === own)) continue;
-    plugins.push(await produce('plugin', own, lookup('plugins')));
+    if (findOwnPlugin(own) === null || plugins.some(({ name }) => name === own)) continue;
+    plugins.push(await produce('plugin', own, toLookup(loaded, 'plugins')));
   }
   const exporters: TraceExporter[] = [];
   for (const [index, given] of listOf(parts.exporters, 'exporters', file).entries()) {
-    exporters.push(await produce('exporter', given, lookup(`exporters[${index}]`)));
+    exporters.push(await produce('exporter', given, toLookup(loaded, `exporters[${index}]`)));
   }
   const warnings: string[] = [];
   const telemetry = await openTelemetryExporter(loaded, warnings);
@@ -198,7 +188,7 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
     exporters,
     plugins,
     allowedHosts: values.allowedHosts ?? defaultHosts(values.host),
-    docsPath: checkDirectory(loaded, 'docsPath'),
+    docsPath: findDocs(loaded),
   };
   return { service, database, warnings };
 }
@@ -269,17 +259,16 @@ export function storageOfFile({ file, origins }: LoadedConfig): unknown {
 async function openStorage(
   loaded: LoadedConfig,
 ): Promise<{ storage: Storage; database: Database }> {
-  const { values, origins, file, cwd } = loaded;
+  const { values, origins, cwd } = loaded;
   const database = describeDatabase(loaded);
   const given = storageOfFile(loaded);
   if (given !== undefined) {
-    const lookup = { directory: file?.directory ?? cwd, origin: `storage in ${file?.name ?? ''}` };
-    const storage = await produce('storage', given, lookup);
+    const storage = await produce('storage', given, toLookup(loaded, 'storage'));
     return { storage, database: { ...database, name: storage.name } };
   }
   const origin = origins.databaseUrl.name || settingOf('databaseUrl').env;
   const plugin = `storage-${database.name}`;
-  if (!hasOwnPlugin(plugin)) {
+  if (findOwnPlugin(plugin) === null) {
     throw new ConfigError(
       'databaseUrl',
       `${origin} names a ${database.name}:// database, and its driver comes with a later version of memory-service: use sqlite:<file>.`,
@@ -301,42 +290,32 @@ function fromUrl(url: string, cwd: string): Database {
   return { name, filename: path === ':memory:' ? null : resolve(cwd, path) };
 }
 
-async function openProvider<K extends 'model' | 'embedder'>(
+/** Imports and creates a provider; `null` if none is configured. Throws a `ConfigError`. */
+export async function openProvider<K extends 'model' | 'embedder'>(
   loaded: LoadedConfig,
   kind: K,
 ): Promise<Products[K] | null> {
-  const { values, origins, file, cwd } = loaded;
+  const { values, origins, file } = loaded;
   const provider: string | null = values[`${kind}.provider`];
   if (provider === null) {
     const given = file?.parts[kind];
-    if (given === undefined) return null;
-    const lookup = { directory: file?.directory ?? cwd, origin: `${kind} in ${file?.name ?? ''}` };
-    return produce(kind, given, lookup);
+    return given === undefined ? null : produce(kind, given, toLookup(loaded, kind));
   }
+  const { [kind]: group } = nestSettings(values) as Required<NestedSettings>;
   const options = Object.fromEntries(
-    Object.entries(pick(values, kind)).filter(
-      ([name, value]) => name !== 'provider' && value !== null,
-    ),
+    Object.entries(group ?? {}).filter(([name, value]) => name !== 'provider' && value !== null),
   );
   const own = `${kind}-${provider}`;
-  const plugin = hasOwnPlugin(own) ? own : provider;
-  const lookup = { directory: file?.directory ?? cwd, origin: origins[`${kind}.provider`].name };
+  const plugin = findOwnPlugin(own) === null ? provider : own;
+  const lookup = { ...toLookup(loaded, kind), origin: origins[`${kind}.provider`].name };
   return produce(kind, { plugin, options }, lookup);
-}
-
-/** The embedder of a configuration alone; `null` if none is configured. Throws a `ConfigError`. */
-export async function openEmbedder(loaded: LoadedConfig): Promise<Embedder | null> {
-  return await openProvider(loaded, 'embedder');
 }
 
 /** The model provider with another model; `null` if the model verifies its own edits. */
 async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null> {
-  const { values, file, cwd } = loaded;
+  const { values, file } = loaded;
   const given = file?.parts.verifier;
-  if (given !== undefined) {
-    const lookup = { directory: file?.directory ?? cwd, origin: `verifier in ${file?.name ?? ''}` };
-    return produce('verifier', given, lookup);
-  }
+  if (given !== undefined) return produce('verifier', given, toLookup(loaded, 'verifier'));
   const name = values['verifier.name'];
   if (name === null || values['model.provider'] === null) return null;
   return openProvider({ ...loaded, values: { ...values, 'model.name': name } }, 'model');
@@ -375,12 +354,12 @@ function defaultHosts(host: string): readonly string[] {
   return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEveryAddress ? [] : [host])])];
 }
 
-function checkDirectory({ values, origins, cwd }: LoadedConfig, key: 'docsPath'): string | null {
-  const value = values[key];
-  if (value === null) return null;
-  const path = resolve(cwd, value);
+function findDocs({ values, origins, cwd }: LoadedConfig): string | null {
+  if (values.docsPath === null) return null;
+  const path = resolve(cwd, values.docsPath);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
-  throw new ConfigError(key, `${origins[key].name} must be a directory: ${path} is not one.`);
+  const { name } = origins.docsPath;
+  throw new ConfigError('docsPath', `${name} must be a directory: ${path} is not one.`);
 }
 
 function pickServiceSettings(values: SettingValues): Partial<SettingValues> {
@@ -388,21 +367,13 @@ function pickServiceSettings(values: SettingValues): Partial<SettingValues> {
   return Object.fromEntries(keys.map((key) => [key, values[key]]));
 }
 
+/** Where a part of the config file is looked up. */
+function toLookup({ file, cwd }: LoadedConfig, part: string): Lookup {
+  return { directory: file?.directory ?? cwd, origin: `${part} in ${file?.name ?? ''}` };
+}
+
 function listOf(given: unknown, part: string, file: ReadFile | null): readonly unknown[] {
   if (given === undefined) return [];
   if (Array.isArray(given)) return given;
   throw new ConfigError(part, `${part} in ${file?.name ?? ''} must be a list.`);
-}
-
-type Leaves<G extends string> = {
-  [K in SettingKey as K extends `${G}.${infer Leaf}` ? Leaf : never]: SettingValues[K];
-};
-
-/** The settings of one group, by their names within the group. */
-function pick<G extends string>(values: SettingValues, group: G): Leaves<G> {
-  const prefix = `${group}.`;
-  const keys = SETTING_KEYS.filter((key) => key.startsWith(prefix));
-  return Object.fromEntries(
-    keys.map((key) => [key.slice(prefix.length), values[key]]),
-  ) as Leaves<G>;
 }

@@ -102,13 +102,14 @@ function showPart(value: unknown): string {
   return 'name' in value ? String(value.name) : 'an object';
 }
 
-function alignColumns(rows: readonly (readonly string[])[]): string[] {
+/** Rows as aligned columns, a line each; the last column is not padded. */
+export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   );
   return rows.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join('  ')
       .trimEnd(),
   );

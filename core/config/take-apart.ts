@@ -3,16 +3,9 @@ import { unknownKey } from './option.ts';
 import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
 
 /** Members of a configuration that are code, or name it. */
-type PartName = 'storage' | 'model' | 'verifier' | 'embedder' | 'plugins' | 'exporters';
+const PARTS = ['storage', 'model', 'verifier', 'embedder', 'plugins', 'exporters'] as const;
+type PartName = (typeof PARTS)[number];
 
-const PARTS: readonly PartName[] = [
-  'storage',
-  'model',
-  'verifier',
-  'embedder',
-  'plugins',
-  'exporters',
-];
 /** What `createMemoryService` takes beside settings and parts. */
 const MEMBERS = ['log', 'now'];
 

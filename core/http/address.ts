@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { toGroups } from '../ipv6.ts';
 
 /**
  * The client's address. Behind a trusted proxy, this is the last address in `X-Forwarded-For`,
@@ -21,15 +22,8 @@ export function clientAddress(request: IncomingMessage, trustProxy: boolean): st
  */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;
-  const [head = '', tail] = address.toLowerCase().split('%')[0]?.split('::') ?? [];
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const gap = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => '0');
-  const groups = tail === undefined ? front : [...front, ...gap, ...back];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`;
+  const groups = toGroups(address).slice(0, 4);
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
 /** A dual-stack socket shows an IPv4 client as `::ffff:192.0.2.1`. */

@@ -13,9 +13,6 @@ import { assertCompilable, type MountedRoutes, mountRoutes } from './route.ts';
 import type { ServedListener } from './server.ts';
 import { type ResolveUserId, SIGN_IN_TIMEOUT_MS } from './signed-in.ts';
 
-/** When a client may retry a request that met a shutdown. */
-const RETRY_AFTER_SECONDS = 5;
-
 /** What HTTP needs of the service, beside its routes. */
 export type AppCore = Pick<Core, 'settings' | 'log' | 'now' | 'state' | 'ready' | 'pluginRoutes'> &
   Partial<Pick<Core, 'eventStreams'>>;
@@ -93,7 +90,7 @@ export function createApp(
         deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS,
         log,
         isOpen: () => core.state() === 'ready',
-        open: () => open(core),
+        open: () => core.ready(),
         redispatch: middleware,
       });
 
@@ -162,12 +159,4 @@ interface Mount extends MountedRoutes {
    * authentication.
    */
   check(extra: readonly RouteDefinition[]): void;
-}
-
-async function open(core: AppCore): Promise<void> {
-  const state = core.state();
-  if (state === 'closing' || state === 'closed') {
-    throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS });
-  }
-  await core.ready();
 }

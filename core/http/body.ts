@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 
 /** Limits of a JSON body, beside its size. */
 export const BODY_LIMITS = {
@@ -189,10 +189,7 @@ function countKeys(value: object, depth: number, before: number): number {
       throw invalid(`A body has at most ${BODY_LIMITS.keys} keys.`);
     }
     if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
-      const issues = [{ path: `/${key}`, message: 'is not allowed as a key' }];
-      throw new MemoryError('INVALID_REQUEST', `${key} is not allowed as a key.`, {
-        details: { issues },
-      });
+      throw invalidField(`/${key}`, 'is not allowed as a key', key);
     }
     if (typeof member === 'object' && member !== null) {
       count = countKeys(member as object, depth + 1, count);

@@ -65,7 +65,7 @@ const NONCE_MARK = '__CSP_NONCE__';
  * may be several folders deep and the content security policy allows no `<base>` element.
  */
 export function readConsoleFiles(directory: string, basePath: string): ConsoleFiles {
-  const files = readFileIndex(directory, { extensions: null });
+  const files = readFileIndex(directory);
   const page = files
     .get(PAGE)
     ?.content.toString('utf8')

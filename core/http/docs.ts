@@ -22,7 +22,7 @@ export interface Docs {
 
 /** Reads the markdown below a directory. Dot files and links are left out. */
 export function readDocs(directory: string, basePath: string): Docs {
-  const files = readFileIndex(directory, { extensions: ['.md'] });
+  const files = readFileIndex(directory, { extension: '.md' });
   const pages = [...files.values()].map((file): DocsPage => {
     const path = file.path.slice(0, -'.md'.length);
     const url = file.path.split('/').map(encodeURIComponent).join('/');

@@ -11,22 +11,17 @@ export interface IndexedFile {
   etag: string;
 }
 
-/** Which files of a directory are read. */
-export interface FileIndexOptions {
-  /** With the dot, lower case; `null` takes all. */
-  extensions: readonly string[] | null;
-}
-
 /** Bounds on what is held in memory, far above any docs or console. */
 const LIMITS = { depth: 12, files: 5_000, fileBytes: 16 * 1024 * 1024 } as const;
 
 /**
  * Reads the files of a directory once. Requests are answered from this index and never reach the
- * file system. Skips dot files, links and special files. A missing directory is empty.
+ * file system. Skips dot files, links and special files, and with `extension` (`.md`) all that have
+ * another one. A missing directory is empty.
  */
 export function readFileIndex(
   directory: string,
-  { extensions }: FileIndexOptions,
+  { extension }: { extension?: string } = {},
 ): ReadonlyMap<string, IndexedFile> {
   const index = new Map<string, IndexedFile>();
   let root: string;
@@ -48,7 +43,7 @@ export function readFileIndex(
         continue;
       }
       if (!entry.isFile() || index.size >= LIMITS.files) continue;
-      if (extensions !== null && !extensions.includes(extname(entry.name).toLowerCase())) continue;
+      if (extension !== undefined && extname(path).toLowerCase() !== extension) continue;
       if (statSync(place).size > LIMITS.fileBytes) continue;
       const content = readFileSync(place);
       const digest = createHash('sha256').update(content).digest('base64url');

@@ -134,10 +134,8 @@ function toPlainForms(schema: Schema): Schema {
 
 /** Describes the formats that our parsers check, in terms of OpenAPI. */
 function toFormat(format: string): Schema {
-  const rule = Object.hasOwn(PATH_PATTERNS, format)
-    ? PATH_PATTERNS[format as keyof typeof PATH_PATTERNS]
-    : null;
-  return rule === null ? { format } : { ...rule };
+  if (!Object.hasOwn(PATH_PATTERNS, format)) return { format };
+  return { ...PATH_PATTERNS[format as keyof typeof PATH_PATTERNS] };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { RouteRequest } from '../contracts/route.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 
 /** A version as an entity tag: `"7"`. */
 export function toVersionTag(version: number): string {
@@ -53,18 +53,12 @@ export async function withPrecondition<T>(
       error.code === 'VERSION_CONFLICT'
     ) {
       const { message, details } = error;
-      throw new MemoryError('VERSION_CONFLICT', message, {
-        status: 412,
-        cause: error,
-        ...(details === undefined ? {} : { details }),
-      });
+      throw new MemoryError('VERSION_CONFLICT', message, { status: 412, cause: error, details });
     }
     throw error;
   }
 }
 
 function refuse(header: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `${header} ${message}.`, {
-    details: { issues: [{ path: `/${header.toLowerCase()}`, message }] },
-  });
+  return invalidField(`/${header.toLowerCase()}`, message, header);
 }

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
-import { compileSchema, type SchemaIssue } from '../schemas/validate.ts';
+import { invalidField } from '../errors.ts';
+import { compileSchema } from '../schemas/validate.ts';
 
 type Query = Record<string, unknown>;
 
@@ -48,7 +48,7 @@ function parse(querystring: string): Query {
     const equals = pair.indexOf('=');
     const key = decode(equals < 0 ? pair : pair.slice(0, equals), null);
     if (key in query) {
-      throw refuse([{ path: `/${key.slice(0, 100)}`, message: 'is given more than once' }]);
+      throw invalidField(`/${key.slice(0, 100)}`, 'is given more than once');
     }
     query[key] = equals < 0 ? '' : decode(pair.slice(equals + 1), key);
   }
@@ -61,15 +61,8 @@ function decode(text: string, key: string | null): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    const path = key === null ? '' : `/${key.slice(0, 100)}`;
-    throw refuse([{ path, message: 'has a malformed escape' }]);
+    const message = 'has a malformed escape';
+    if (key === null) throw invalidField('', message, 'The query string');
+    throw invalidField(`/${key.slice(0, 100)}`, message);
   }
-}
-
-function refuse(issues: SchemaIssue[]): MemoryError {
-  const first = issues[0];
-  const where = first?.path === '' ? 'The query string' : first?.path;
-  return new MemoryError('INVALID_REQUEST', `${where} ${first?.message}.`, {
-    details: { issues: issues.slice(0, 20) },
-  });
 }

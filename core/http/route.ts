@@ -6,7 +6,13 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Logger } from '../contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
 import { withDeadline } from '../deadline.ts';
-import { MemoryError, outcomeUnknown, toErrorBody, toMemoryError } from '../errors.ts';
+import {
+  invalidField,
+  MemoryError,
+  outcomeUnknown,
+  toErrorBody,
+  toMemoryError,
+} from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { isProviderError } from '../provider-failure.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
@@ -377,9 +383,7 @@ function decodeParams(
       if (kind === 'none') throw new MemoryError('NOT_FOUND');
       const message = 'is not well-formed: percent-encode it as UTF-8, once';
       if (isPath) throw new MemoryError('INVALID_PATH', `The path ${message}.`);
-      throw new MemoryError('INVALID_REQUEST', `/${name} ${message}.`, {
-        details: { issues: [{ path: `/${name}`, message }] },
-      });
+      throw invalidField(`/${name}`, message);
     }
   });
   return params;

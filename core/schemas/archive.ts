@@ -3,6 +3,7 @@ import { AdminRevision } from './revisions.ts';
 import {
   count,
   filterText,
+  flag,
   nullable,
   physicalPathSchema,
   strictObject,
@@ -94,7 +95,10 @@ export type ChainHead = Static<typeof ChainHead>;
 export const ChainLine = strictObject({ id: Type.String(), previousHash: hash, rowHash: hash });
 export type ChainLine = Static<typeof ChainLine>;
 
-const ExportFormat = Type.Enum(['archive', 'git']);
+const ExportFormat = Type.Enum(['archive', 'git'], {
+  description:
+    'archive: a .tar.gz, which the import takes (default). git: a stream for git fast-import with a commit for each revision, as application/octet-stream.',
+});
 
 /** The form of an export. */
 export type ExportFormat = Static<typeof ExportFormat>;
@@ -102,20 +106,15 @@ export type ExportFormat = Static<typeof ExportFormat>;
 /** What the export takes. */
 export const ExportQuery = strictObject({
   userId: filterText('Only the memory of this user.'),
-  format: Type.Optional(
-    Type.Unsafe<ExportFormat>({
-      ...ExportFormat,
-      description:
-        'archive: a .tar.gz, which the import takes (default). git: a stream for git fast-import with a commit for each revision, as application/octet-stream.',
-    }),
-  ),
-  history: Type.Optional(
-    Type.Boolean({ description: 'false leaves out revisions and deleted files.' }),
-  ),
+  format: Type.Optional(ExportFormat),
+  history: flag('false leaves out revisions and deleted files.'),
 });
 export type ExportQuery = Static<typeof ExportQuery>;
 
-const OnExisting = Type.Enum(['refuse', 'skip', 'new_versions']);
+const OnExisting = Type.Enum(['refuse', 'skip', 'new_versions'], {
+  description:
+    'What to do where a file exists with another content: refuse the whole import (default), skip the file, or write a new version.',
+});
 
 /** What happens to files that exist already with another content. */
 export type OnExisting = Static<typeof OnExisting>;
@@ -124,33 +123,22 @@ export type OnExisting = Static<typeof OnExisting>;
 const ForeignName = Type.Enum(['mem0', 'letta', 'server-memory', 'basic-memory']);
 export type ForeignName = Static<typeof ForeignName>;
 
-const ImportFormat = Type.Enum(['archive', 'markdown', ...ForeignName.enum]);
+const ImportFormat = Type.Enum(['archive', 'markdown', ...ForeignName.enum], {
+  description:
+    'What the body is; by default found by its content. archive: of the export. markdown, basic-memory: a folder, packed by the command. mem0, letta: JSON. server-memory: its memory.jsonl.',
+});
 
 /** What an import reads. */
 export type ImportFormat = Static<typeof ImportFormat>;
 
 /** What the import takes. */
 export const ImportQuery = strictObject({
-  from: Type.Optional(
-    Type.Unsafe<ImportFormat>({
-      ...ImportFormat,
-      description:
-        'What the body is; by default found by its content. archive: of the export. markdown, basic-memory: a folder, packed by the command. mem0, letta: JSON. server-memory: its memory.jsonl.',
-    }),
-  ),
+  from: Type.Optional(ImportFormat),
   userId: filterText(
     'Whose memory an export of another program is, where it does not say so itself.',
   ),
-  onExisting: Type.Optional(
-    Type.Unsafe<OnExisting>({
-      ...OnExisting,
-      description:
-        'What to do where a file exists with another content: refuse the whole import (default), skip the file, or write a new version.',
-    }),
-  ),
-  dryRun: Type.Optional(
-    Type.Boolean({ description: 'Say for each file what would happen, and write nothing.' }),
-  ),
+  onExisting: Type.Optional(OnExisting),
+  dryRun: flag('Say for each file what would happen, and write nothing.'),
 });
 export type ImportQuery = Static<typeof ImportQuery>;
 

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   count,
+  flag,
   nullable,
   physicalPathSchema,
   strictObject,
@@ -12,7 +13,7 @@ import {
 /** What an erasure takes. */
 export const EraseRequest = strictObject({
   confirm: Type.String({ description: 'The user id again, so that a typing error erases nobody.' }),
-  dryRun: Type.Optional(Type.Boolean({ description: 'Count the rows, and remove nothing.' })),
+  dryRun: flag('Count the rows, and remove nothing.'),
 });
 export type EraseRequest = Static<typeof EraseRequest>;
 

@@ -3,6 +3,7 @@ import { AccessAction, AdminAccess } from './access.ts';
 import { AdminRevision } from './revisions.ts';
 import {
   filterText,
+  flag,
   LineRange,
   nullable,
   pageQuery,
@@ -138,7 +139,7 @@ export const EventListQuery = strictObject({
   status: Type.Optional(statusSchema),
   actor: filterText('Who called.'),
   errorCode: filterText('Failed with this code.'),
-  spans: Type.Optional(Type.Boolean({ description: 'Each with its spans; default false.' })),
+  spans: flag('Each with its spans; default false.'),
   ...pageQuery,
 });
 export type EventListQuery = Static<typeof EventListQuery>;

@@ -3,6 +3,7 @@ import { BlamedLines } from './revisions.ts';
 import {
   count,
   filterText,
+  flag,
   nullable,
   pageQuery,
   physicalPathSchema,
@@ -131,9 +132,7 @@ export type FilePointQuery = Static<typeof FilePointQuery>;
 /** What the answer on one file is to hold. */
 export const FileQuery = strictObject({
   ...FilePointQuery.properties,
-  blame: Type.Optional(
-    Type.Boolean({ description: 'Also say of each line which revision wrote it.' }),
-  ),
+  blame: flag('Also say of each line which revision wrote it.'),
 });
 export type FileQuery = Static<typeof FileQuery>;
 

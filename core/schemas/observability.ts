@@ -5,6 +5,7 @@ import { AdminRevision } from './revisions.ts';
 import {
   count,
   filterText,
+  flag,
   nextCursorSchema,
   nullable,
   pageQuery,
@@ -99,11 +100,7 @@ export type LatencySeries = Static<typeof LatencySeries>;
 
 const countedQueryFields = {
   ...rangeQuery,
-  complete: Type.Optional(
-    Type.Boolean({
-      description: 'Count all accesses of the range, however many: a million take some seconds.',
-    }),
-  ),
+  complete: flag('Count all accesses of the range, however many: a million take some seconds.'),
 };
 /** What an answer takes that counts accesses. */
 export const CountedQuery = strictObject(countedQueryFields);

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import {
   count,
   filterText,
+  flag,
   nullable,
   pageQuery,
   physicalPathSchema,
@@ -63,9 +64,7 @@ export const BlamedLines = strictObject({
   tool: nullable(Type.String()),
   toolCallId: nullable(Type.String()),
   at: nullable(timeSchema),
-  redacted: Type.Optional(
-    Type.Boolean({ description: 'true where the content of its revision was taken out.' }),
-  ),
+  redacted: flag('true where the content of its revision was taken out.'),
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
   }),
@@ -113,15 +112,10 @@ export const RedactRequest = strictObject({
     maxLength: 500,
     description: 'Why, for the audit. It stays, so name no secret.',
   }),
-  before: Type.Optional(
-    Type.Boolean({
-      description:
-        'Take out the content before the revision: that of a version whose own revision is pruned.',
-    }),
+  before: flag(
+    'Take out the content before the revision: that of a version whose own revision is pruned.',
   ),
-  dryRun: Type.Optional(
-    Type.Boolean({ description: 'Show which revisions lose content, and change nothing.' }),
-  ),
+  dryRun: flag('Show which revisions lose content, and change nothing.'),
 });
 export type RedactRequest = Static<typeof RedactRequest>;
 
@@ -158,9 +152,7 @@ export const RevertSelection = strictObject({
   userId: Type.Optional(
     text('Only in the memory of this user. With runId, default the user of the run.'),
   ),
-  dryRun: Type.Optional(
-    Type.Boolean({ description: 'Show what would happen, with diffs, and write nothing.' }),
-  ),
+  dryRun: flag('Show what would happen, with diffs, and write nothing.'),
 });
 export type RevertSelection = Static<typeof RevertSelection>;
 
@@ -213,9 +205,7 @@ export const RestoreRequest = strictObject({
   path: Type.Optional(
     text('Only this file, or this folder: a physical path of the user; a folder ends in /.'),
   ),
-  dryRun: Type.Optional(
-    Type.Boolean({ description: 'Show what would happen, with diffs, and write nothing.' }),
-  ),
+  dryRun: flag('Show what would happen, with diffs, and write nothing.'),
 });
 export type RestoreRequest = Static<typeof RestoreRequest>;
 
@@ -285,7 +275,7 @@ export const PruneRequest = strictObject({
   ),
   userId: Type.Optional(Type.String()),
   path: Type.Optional(Type.String()),
-  dryRun: Type.Optional(Type.Boolean({ description: 'Count and remove nothing.' })),
+  dryRun: flag('Count and remove nothing.'),
 });
 export type PruneRequest = Static<typeof PruneRequest>;
 

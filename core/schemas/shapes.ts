@@ -57,6 +57,9 @@ export const requestTime = (description: string) =>
 export const filterText = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 1200, description }));
 
+/** An optional switch. */
+export const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+
 /** The query parameters of every list. */
 export const pageQuery = {
   limit: Type.Optional(

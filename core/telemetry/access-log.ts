@@ -63,35 +63,7 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
 }
 
 /** An access row as the admin API shows it. */
-export function toAdminAccess(row: AccessRecord): AdminAccess {
-  const {
-    id,
-    actor,
-    tool,
-    action,
-    toolCallId,
-    traceId,
-    runId,
-    revisionId,
-    version,
-    rank,
-    outcome,
-  } = row;
-  return {
-    id,
-    at: toTime(row.at),
-    userId: row.userId,
-    path: toPhysicalPath(row),
-    actor,
-    tool,
-    action,
-    toolCallId,
-    traceId,
-    runId,
-    revisionId,
-    version,
-    lines: parseLines(row.lines),
-    rank,
-    outcome,
-  };
+export function toAdminAccess({ scope, fileNo: _fileNo, ...row }: AccessRecord): AdminAccess {
+  const path = toPhysicalPath({ scope, path: row.path });
+  return { ...row, at: toTime(row.at), path, lines: parseLines(row.lines) };
 }

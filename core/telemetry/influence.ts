@@ -1,7 +1,7 @@
 import type { Influence, InfluencedAccess, InfluenceQuery } from '../contracts/admin.ts';
 import type { AccessRecord, FileKey, RevisionRecord } from '../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { sliceLines } from '../files/content.ts';
 import { fileNotFound, parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
 import { followLine, type LineHistory } from '../history/line-history.ts';
@@ -86,9 +86,7 @@ function checkQuery({ revisionId, path, version, line }: InfluenceQuery): void {
 }
 
 function invalid(parameter: keyof InfluenceQuery, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `${parameter} ${message}.`, {
-    details: { issues: [{ path: `/${parameter}`, message }] },
-  });
+  return invalidField(`/${parameter}`, message, parameter);
 }
 
 /** The version that a query means. `key` is `null` for a revision that is not kept. */

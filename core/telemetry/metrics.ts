@@ -1,4 +1,4 @@
-import type { Gauge, Registry } from 'prom-client';
+import type { Gauge } from 'prom-client';
 import type { EventRecord } from '../contracts/records.ts';
 import type { SpanCounters } from '../contracts/trace-exporter.ts';
 import { outcomeOf } from './events/outcome.ts';
@@ -25,6 +25,39 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+/** The series and what each says. */
+const HELP = {
+  memory_service_tool_calls_total:
+    'Tool calls by tool and outcome: ok, failed (5xx) or refused (4xx).',
+  memory_service_tool_duration_seconds: 'How long tool calls took.',
+  memory_service_access_rows_queued: 'Access rows that wait to be written.',
+  memory_service_events_queued: 'Events that wait to be written.',
+  memory_service_index_files_behind: 'Files whose search index is behind.',
+  memory_service_writes_failing: '1 while the database takes no writes, else 0.',
+  memory_service_stream_watchers: 'Open live streams.',
+  memory_service_events_dropped_total: 'Events that found the queue full.',
+  memory_service_stream_watchers_dropped_total: 'Watchers that did not keep up.',
+  memory_service_spans_total: 'Spans that were recorded, roots among them.',
+  // Those of an exporter add up to the spans that it was to export: with sampling not all of them.
+  memory_service_spans_exported_total: 'Spans that the receiver took.',
+  memory_service_spans_dropped_total:
+    'Spans that found the exporter’s queue full, or were left at the end.',
+  memory_service_spans_failed_total: 'Spans that the receiver refused, or never acknowledged.',
+  memory_service_spans_queued: 'Spans that wait to be exported, or are on their way.',
+  process_resident_memory_bytes: 'Resident memory.',
+  process_start_time_seconds: 'When the process began, since 1970.',
+  process_cpu_seconds_total: 'Processor time, of the user and the system.',
+} as const;
+
+/** One value of a series with labels; those of a histogram have names of their own. */
+interface Sample {
+  metricName?: string;
+  labels: Readonly<Record<string, string | number>>;
+  value: number;
+}
+
+type Values = Readonly<Record<keyof typeof HELP, number | readonly Sample[]>>;
+
 /**
  * Creates the metrics. Labels are only tools, outcomes and exporters, never users, paths or actors:
  * this keeps the number of series small and personal data out.
@@ -32,7 +65,40 @@ export interface Metrics {
 export function createMetrics(sources: MetricsSources): Metrics {
   const tools = new Map<string, ToolFigures>();
   let spans = 0;
-  let registry: Promise<Registry> | null = null;
+
+  async function read(): Promise<Values> {
+    const { accessQueued, eventsQueued, eventsDropped } = sources.queues();
+    const { watchers, dropped } = sources.streams();
+    const exporters = sources.exporters();
+    const ofExporters = (fate: keyof SpanCounters): Sample[] =>
+      exporters.flatMap(({ name, spans: counters }) =>
+        counters === null ? [] : [{ labels: { exporter: name }, value: counters[fate] }],
+      );
+    const [filesBehind, isFailing] = await Promise.all([
+      sources.filesBehind(),
+      sources.writesFail(),
+    ]);
+    const { user, system } = process.cpuUsage();
+    return {
+      memory_service_tool_calls_total: [...tools].flatMap(toCalls),
+      memory_service_tool_duration_seconds: [...tools].flatMap(toDurations),
+      memory_service_access_rows_queued: accessQueued,
+      memory_service_events_queued: eventsQueued,
+      memory_service_index_files_behind: filesBehind,
+      memory_service_writes_failing: Number(isFailing),
+      memory_service_stream_watchers: watchers,
+      memory_service_events_dropped_total: eventsDropped,
+      memory_service_stream_watchers_dropped_total: dropped,
+      memory_service_spans_total: spans,
+      memory_service_spans_exported_total: ofExporters('exported'),
+      memory_service_spans_dropped_total: ofExporters('dropped'),
+      memory_service_spans_failed_total: ofExporters('failed'),
+      memory_service_spans_queued: ofExporters('queued'),
+      process_resident_memory_bytes: process.memoryUsage.rss(),
+      process_start_time_seconds: Math.round(Date.now() / 1000 - process.uptime()),
+      process_cpu_seconds_total: (user + system) / 1e6,
+    };
+  }
 
   return {
     count(events) {
@@ -51,127 +117,26 @@ export function createMetrics(sources: MetricsSources): Metrics {
       }
     },
     async text() {
-      registry ??= createRegistry(sources, { tools, spans: () => spans });
-      return (await registry).metrics();
+      return await format(await read());
     },
   };
 }
 
-/** The series, read from the counts and the sources on each scrape. */
-async function createRegistry(
-  sources: MetricsSources,
-  { tools, spans }: { tools: ReadonlyMap<string, ToolFigures>; spans: () => number },
-): Promise<Registry> {
+async function format(series: Values): Promise<string> {
   // Loaded by the first scrape: most services have none, and no command.
-  const { Counter, Gauge, Registry } = await import('prom-client');
-  const registers = [new Registry()];
-  const [registry] = registers as [Registry];
-
-  new Counter({
-    name: 'memory_service_tool_calls_total',
-    help: 'Tool calls by tool and outcome: ok, failed (5xx) or refused (4xx).',
-    labelNames: ['tool', 'outcome'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [tool, { outcomes }] of tools) {
-        for (const [outcome, calls] of Object.entries(outcomes)) this.inc({ tool, outcome }, calls);
-      }
-    },
-  });
-  registry.registerMetric(durationsOf(tools));
-  gauge('memory_service_access_rows_queued', 'Access rows that wait to be written.', () => {
-    return sources.queues().accessQueued;
-  });
-  gauge('memory_service_events_queued', 'Events that wait to be written.', () => {
-    return sources.queues().eventsQueued;
-  });
-  gauge('memory_service_index_files_behind', 'Files whose search index is behind.', () =>
-    sources.filesBehind(),
-  );
-  gauge(
-    'memory_service_writes_failing',
-    '1 while the database takes no writes, else 0.',
-    async () => Number(await sources.writesFail()),
-  );
-  gauge('memory_service_stream_watchers', 'Open live streams.', () => sources.streams().watchers);
-  counter('memory_service_events_dropped_total', 'Events that found the queue full.', () => {
-    return sources.queues().eventsDropped;
-  });
-  counter('memory_service_stream_watchers_dropped_total', 'Watchers that did not keep up.', () => {
-    return sources.streams().dropped;
-  });
-  counter('memory_service_spans_total', 'Spans that were recorded, roots among them.', spans);
-  // Those of an exporter add up to the spans that it was to export: with sampling not all of them.
-  for (const [fate, help] of [
-    ['exported', 'Spans that the receiver took.'],
-    ['dropped', 'Spans that found the exporter’s queue full, or were left at the end.'],
-    ['failed', 'Spans that the receiver refused, or never acknowledged.'],
-  ] as const) {
-    new Counter({
-      name: `memory_service_spans_${fate}_total`,
-      help,
-      labelNames: ['exporter'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { name, counters } of exportersThatCount()) {
-          this.inc({ exporter: name }, counters[fate]);
-        }
-      },
-    });
+  const { Registry } = await import('prom-client');
+  const registry = new Registry();
+  for (const [name, found] of Object.entries(series)) {
+    const isCounter = name.endsWith('_total');
+    const type = name === DURATIONS ? 'histogram' : isCounter ? 'counter' : 'gauge';
+    const values = typeof found === 'number' ? [{ value: found }] : found;
+    const help = HELP[name as keyof typeof HELP];
+    const metric = { name, help, type, aggregator: 'sum', values };
+    // The registry reads no more of a metric. prom-client's own would count a second time: its
+    // histogram takes 5 µs per observation, more than recording the whole call.
+    registry.registerMetric({ name, get: () => metric } as unknown as Gauge);
   }
-  new Gauge({
-    name: 'memory_service_spans_queued',
-    help: 'Spans that wait to be exported, or are on their way.',
-    labelNames: ['exporter'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { name, counters } of exportersThatCount()) {
-        this.inc({ exporter: name }, counters.queued);
-      }
-    },
-  });
-  gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
-  gauge('process_start_time_seconds', 'When the process began, since 1970.', () =>
-    Math.round(Date.now() / 1000 - process.uptime()),
-  );
-  counter('process_cpu_seconds_total', 'Processor time, of the user and the system.', () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  });
-
-  function exportersThatCount(): { name: string; counters: SpanCounters }[] {
-    return sources
-      .exporters()
-      .flatMap(({ name, spans: counters }) => (counters === null ? [] : [{ name, counters }]));
-  }
-
-  function gauge(name: string, help: string, read: () => number | Promise<number>): void {
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        this.set(await read());
-      },
-    });
-  }
-
-  function counter(name: string, help: string, read: () => number): void {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  }
-
-  return registry;
+  return await registry.metrics();
 }
 
 interface ToolFigures {
@@ -189,31 +154,22 @@ function newFigures(): ToolFigures {
   };
 }
 
-const DURATIONS = 'memory_service_tool_duration_seconds';
+const DURATIONS = 'memory_service_tool_duration_seconds' satisfies keyof typeof HELP;
 
-/**
- * A histogram built from our own counters: prom-client's takes 5 µs per observation, more than
- * recording the whole call.
- */
-function durationsOf(tools: ReadonlyMap<string, ToolFigures>) {
-  const get = () => ({
-    name: DURATIONS,
-    help: 'How long tool calls took.',
-    type: 'histogram',
-    aggregator: 'sum',
-    values: [...tools].flatMap(([tool, { seconds, buckets }]) => {
-      let calls = 0;
-      const ends = [...BUCKETS, '+Inf'].map((le, at) => {
-        calls += buckets[at] ?? 0;
-        return { metricName: `${DURATIONS}_bucket`, labels: { le, tool }, value: calls };
-      });
-      return [
-        ...ends,
-        { metricName: `${DURATIONS}_sum`, labels: { tool }, value: seconds },
-        { metricName: `${DURATIONS}_count`, labels: { tool }, value: calls },
-      ];
-    }),
+function toCalls([tool, { outcomes }]: [string, ToolFigures]): Sample[] {
+  return Object.entries(outcomes).map(([outcome, value]) => ({ labels: { tool, outcome }, value }));
+}
+
+/** A tool's histogram. */
+function toDurations([tool, { seconds, buckets }]: [string, ToolFigures]): Sample[] {
+  let calls = 0;
+  const ends = [...BUCKETS, '+Inf'].map((le, at) => {
+    calls += buckets[at] ?? 0;
+    return { metricName: `${DURATIONS}_bucket`, labels: { le, tool }, value: calls };
   });
-  // The registry reads only a metric's name and values.
-  return { name: DURATIONS, get } as unknown as Gauge;
+  return [
+    ...ends,
+    { metricName: `${DURATIONS}_sum`, labels: { tool }, value: seconds },
+    { metricName: `${DURATIONS}_count`, labels: { tool }, value: calls },
+  ];
 }

@@ -72,6 +72,13 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     return range;
   }
 
+  const flushed =
+    <Query, Answer>(read: (query: Query) => Promise<Answer>) =>
+    async (query: Query) => {
+      await queue.flush();
+      return await read(query);
+    };
+
   const checkHygiene = createHygieneCheck(storage, now);
   return {
     summary: async (query) => readSummary(store, await parsed(query), { sla }),
@@ -90,36 +97,18 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
       const { limit = TOP_FILES, complete } = query;
       return readTopFiles(store, await parsed(query), { limit, isComplete: complete });
     },
-    async failures(query) {
-      await queue.flush();
-      return listFailures(store, query, { slowCallMs: sla.slowCallMs });
-    },
-    async events(query) {
-      await queue.flush();
-      return listEvents(store, query);
-    },
-
-    async influence(query) {
-      await queue.flush();
-      return readInfluence(deps, query);
-    },
-
-    async hygiene(query) {
-      await queue.flush();
-      return checkHygiene(query);
-    },
-
-    async hygieneOfUsers(query) {
-      await queue.flush();
-      return await answerList(query, {
+    failures: flushed((query) => listFailures(store, query, { slowCallMs: sla.slowCallMs })),
+    events: flushed((query) => listEvents(store, query)),
+    influence: flushed((query) => readInfluence(deps, query)),
+    hygiene: flushed(checkHygiene),
+    hygieneOfUsers: flushed((query) =>
+      answerList(query, {
         list: 'user-hygiene',
         sort: 'userId',
         defaultOrder: 'asc',
         read: (page) => checkUsers({ storage, checkHygiene }, query.q ?? null, page),
-        toItem: ({ userId, filesChecked, files, counts, severities }) => ({
-          ...{ userId, filesChecked, files, counts, severities },
-        }),
-      });
-    },
+        toItem: ({ at: _at, findings: _findings, omitted: _omitted, ...counted }) => counted,
+      }),
+    ),
   };
 }

@@ -68,29 +68,17 @@ export function createTraces(storage: Storage, queue: AccessQueue, revisions: Re
 }
 
 /** Converts a recorded call to events: the root, and its spans in the order they ended. */
-export function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
-  const shared = {
-    traceId: event.traceId,
-    toolCallId: event.toolCallId,
-    callerToolCallId: event.callerToolCallId,
-    userId: event.userId,
-    tool: event.tool,
-    actor: event.actor,
-  };
-  const { spans, id, startedAt } = event;
-  const { spanId, parentSpanId, kind, name, status, errorCode, durationMs, attributes } = event;
+export function toAdminEvents({ scope: _scope, parent: _parent, spans, ...event }: EventRecord): {
+  root: AdminEvent;
+  spans: AdminEvent[];
+} {
+  const { id, traceId, toolCallId, callerToolCallId, userId, tool, actor } = event;
   return {
-    root: {
-      id,
-      ...shared,
-      ...{ spanId, parentSpanId, kind, name, status, errorCode },
-      startedAt: toTime(startedAt),
-      ...{ durationMs, attributes },
-    },
+    root: { ...event, startedAt: toTime(event.startedAt) },
     spans: spans.map((span, index) => ({
       // Spans are kept inside their root's row: their id is the root's with their place.
       id: `${id}.${index}`,
-      ...shared,
+      ...{ traceId, toolCallId, callerToolCallId, userId, tool, actor },
       ...span,
       startedAt: toTime(span.startedAt),
     })),

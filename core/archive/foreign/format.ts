@@ -34,6 +34,14 @@ export interface Converted {
   skipped: SkippedItem[];
 }
 
+/** Files and skipped items of several parts, in their order. */
+export function combine(parts: readonly Converted[]): Converted {
+  return {
+    files: parts.flatMap(({ files }) => files),
+    skipped: parts.flatMap(({ skipped }) => skipped),
+  };
+}
+
 /** How an export is converted. */
 export interface ConvertOptions {
   /** Whose memory it is, where the export does not say so; `null` for nobody's. */
@@ -108,6 +116,15 @@ export function parseJson(text: string, what: string, firstLine = 1): unknown {
     // V8 says of some faults only what they are.
     const place = position === 0 && firstLine === 1 ? '' : ` at line ${line}`;
     throw invalidArchive(`${what} ${isCut ? 'is cut off' : 'is not JSON'}${place}.`, cause);
+  }
+}
+
+/** Parses JSON; `null` for what is not JSON. */
+export function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

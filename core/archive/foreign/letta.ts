@@ -1,6 +1,7 @@
 import { invalidArchive } from '../invalid-archive.ts';
 import {
   checkItems,
+  combine,
   type Converted,
   type ConvertedFile,
   type ConvertOptions,
@@ -13,6 +14,7 @@ import {
   type ListedItem,
   onlyPart,
   parseJson,
+  parseOrNull,
   textOf,
   toBullet,
   toListFiles,
@@ -95,10 +97,7 @@ export const letta: ForeignFormat = {
       toMonths(passages.map(toPassage), { kind: 'passage', userId, maxFileBytes }),
       toMonths(messages.map(toMessage), { kind: 'message', userId, maxFileBytes }),
     ];
-    return {
-      files: [...wholes.files, ...lists.flatMap((list) => list.files)],
-      skipped: [...wholes.skipped, ...lists.flatMap((list) => list.skipped)],
-    };
+    return combine([wholes, ...lists]);
   },
 };
 
@@ -161,15 +160,6 @@ function saidByAssistant(message: Fields): string[] {
   });
 }
 
-function parseOrNull(text: string): unknown {
-  if (!text.startsWith('{')) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 function toMonths(
   lines: readonly Line[],
   { kind, userId, maxFileBytes }: ConvertOptions & { kind: string },
@@ -196,8 +186,5 @@ function toMonths(
       maxFileBytes,
     }),
   );
-  return {
-    files: converted.flatMap(({ files }) => files),
-    skipped: [...skipped, ...converted.flatMap((each) => each.skipped)],
-  };
+  return combine([{ files: [], skipped }, ...converted]);
 }

@@ -1,6 +1,7 @@
 import { invalidArchive } from '../invalid-archive.ts';
 import {
   checkItems,
+  combine,
   type Converted,
   dayOf,
   describeValue,
@@ -89,10 +90,7 @@ export const mem0: ForeignFormat = {
         },
       ),
     );
-    return {
-      files: converted.flatMap(({ files }) => files),
-      skipped: [...skipped, ...converted.flatMap((each) => each.skipped)],
-    };
+    return combine([{ files: [], skipped }, ...converted]);
   },
 };
 

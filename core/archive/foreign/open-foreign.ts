@@ -1,17 +1,11 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { MemoryError } from '../../errors.ts';
-import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../../files/paths.ts';
-import type {
-  ArchiveManifest,
-  ArchiveTotals,
-  ForeignName,
-  SkippedItem,
-} from '../../schemas/archive.ts';
-import { ARCHIVE_PATHS, compress } from '../export.ts';
+import { parsePhysicalPath, parseUserId } from '../../files/paths.ts';
+import type { ForeignName, SkippedItem } from '../../schemas/archive.ts';
+import { compress, packFiles, type PlainFile } from '../export.ts';
 import { invalidArchive } from '../invalid-archive.ts';
 import { compareKeys, type OpenArchive, readArchive } from '../read.ts';
-import { packEntry, TAR_END } from '../tar.ts';
 import { basicMemory } from './basic-memory.ts';
 import {
   type ConvertedFile,
@@ -20,6 +14,7 @@ import {
   type ForeignFormat,
   type ForeignPart,
   parseJson,
+  parseOrNull,
   toText,
 } from './format.ts';
 import { letta } from './letta.ts';
@@ -80,7 +75,10 @@ export async function openForeign(
     if (reason === null) kept.set(`users/${file.userId ?? ''}/${file.path}`, file);
     else skipped.push({ item: `${file.items} items for ${file.path}`, reason });
   }
-  const archive = await buffer(compress(packFiles(kept, owner)));
+  const users = new Set([...kept.values()].map((file) => file.userId));
+  const isOfOwner = [...users].every((user) => user === owner);
+  const sorted = [...kept].map(toPlainFile).sort((one, other) => compareKeys(one.key, other.key));
+  const archive = await buffer(compress(packFiles(sorted, isOfOwner ? owner : null)));
   return {
     from: name,
     open: () => Readable.from([archive]),
@@ -88,6 +86,10 @@ export async function openForeign(
     itemsOf: new Map([...kept].map(([path, file]) => [path, file.items])),
     skipped,
   };
+}
+
+function toPlainFile([path, { content }]: [string, ConvertedFile]): PlainFile {
+  return { key: parsePhysicalPath(path), content: Buffer.from(content) };
 }
 
 function detect(parts: readonly ForeignPart[]): ForeignName {
@@ -103,14 +105,6 @@ function detect(parts: readonly ForeignPart[]): ForeignName {
   throw invalidArchive(
     `This is not gzip, as an archive is, and no export that is known. Say what it is: ${Object.keys(FORMATS).join(', ')}.`,
   );
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function findFault({ userId, path }: ConvertedFile): string | null {
@@ -168,33 +162,4 @@ function checkBytes(bytes: number): void {
     `An export of another program has at most ${FOREIGN_LIMITS.bytes} bytes. Split it.`,
     { details: { limit: FOREIGN_LIMITS.bytes } },
   );
-}
-
-async function* packFiles(
-  files: ReadonlyMap<string, ConvertedFile>,
-  userId: string | null,
-): AsyncGenerator<Buffer, void> {
-  const users = new Set([...files.values()].map((file) => file.userId));
-  const manifest: ArchiveManifest = {
-    format: 'memory-service',
-    version: 1,
-    userId: [...users].every((each) => each === userId) ? userId : null,
-    history: false,
-  };
-  const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
-  yield pack(ARCHIVE_PATHS.manifest, JSON.stringify(manifest));
-  const sorted = [...files.keys()].map(parsePhysicalPath).sort(compareKeys);
-  for (const key of sorted) {
-    const path = toPhysicalPath(key);
-    const { content } = files.get(path) as ConvertedFile;
-    totals.files += 1;
-    totals.bytes += Buffer.byteLength(content);
-    yield pack(path, content);
-  }
-  yield pack(ARCHIVE_PATHS.totals, JSON.stringify(totals));
-  yield TAR_END;
-}
-
-function pack(path: string, text: string): Buffer {
-  return packEntry({ path, content: Buffer.from(text) }, { modifiedAt: 0 });
 }

@@ -1,6 +1,7 @@
 import { invalidArchive } from '../invalid-archive.ts';
 import {
   checkItems,
+  combine,
   type Converted,
   type Fields,
   type ForeignFormat,
@@ -79,7 +80,7 @@ export const serverMemory: ForeignFormat = {
       heading: 'Relations',
       maxFileBytes,
     });
-    return { files: [...files, ...rest.files], skipped: [...skipped, ...rest.skipped] };
+    return combine([{ files, skipped }, rest]);
   },
 };
 

@@ -1,3 +1,5 @@
+import { alignColumns } from '../../config/print.ts';
+
 // Control characters, and those that show text in another order than it has.
 const UNSEEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 const UNSEEN_IN_TEXT = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
@@ -12,18 +14,9 @@ export function toContent(text: string): string {
   return process.stdout.isTTY ? text.replace(UNSEEN_IN_TEXT, escape) : text;
 }
 
-/** Rows as aligned columns, a line each; the last column is not padded. */
+/** Rows as aligned columns, a line each, with characters escaped as {@link toLine} does. */
 export function toColumns(rows: readonly (readonly string[])[]): string[] {
-  const lines = rows.map((row) => row.map(toLine));
-  const widths = (lines[0] ?? []).map((_, column) =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  return lines.map((line) =>
-    line
-      .map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
+  return alignColumns(rows.map((row) => row.map(toLine)));
 }
 
 /** A unified diff, with colours on a terminal. */

@@ -1,5 +1,6 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
+import { writeAudit } from '../../audit.ts';
 import { MemoryError } from '../../errors.ts';
 import { backUpBeside } from '../../maintenance/backup.ts';
 import type { AdminCaller } from '../../files/admin-files.ts';
@@ -19,18 +20,12 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
   const { storage } = core;
   const ids = createIdSource(core.now);
 
-  async function audit({ address, traceId }: AdminCaller): Promise<void> {
-    const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
-    const changes = { audit: [{ ...row, action: 'backup.create' }] };
-    const request = { scopes: [], files: [] };
-    await storage.mutate(request, () => ({ result: undefined, writes: 0, changes }));
-  }
-
   const job = createJob({
     name: 'backup',
     log: core.log,
-    async work(caller: AdminCaller, progress) {
-      await audit(caller);
+    async work({ address, traceId }: AdminCaller, progress) {
+      const entry = { action: 'backup.create', target: 'all', details: {}, address, traceId };
+      await writeAudit({ storage, ids }, entry);
       return await backUpBeside(storage, { ids, progress });
     },
   });

@@ -6,10 +6,10 @@ import { createJob } from '../../maintenance/job.ts';
 import { createRetention } from '../../maintenance/retention.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { jobOf, RetentionCounts } from '../../schemas/jobs.ts';
-import { nullable, strictObject } from '../../schemas/shapes.ts';
+import { flag, nullable, strictObject } from '../../schemas/shapes.ts';
 
 const RetentionBody = strictObject({
-  dryRun: Type.Optional(Type.Boolean({ description: 'Counts, and removes nothing.' })),
+  dryRun: flag('Counts, and removes nothing.'),
 });
 type RetentionBody = Static<typeof RetentionBody>;
 

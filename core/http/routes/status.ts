@@ -66,23 +66,15 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             progress,
           },
           exporters: toExporters(parts.exporters()),
-          scheduler: {
-            configured: settings.dream.enabled,
-            hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
-          },
+          scheduler: toToggle(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           dreaming: { operationsWaiting: waiting },
           holds: holds.map((hold) => ({
-            ...{
-              userId: toUserId(hold.scope),
-              kind: hold.kind,
-              progressAt: toTime(hold.progressAt),
-            },
+            userId: toUserId(hold.scope),
+            kind: hold.kind,
+            progressAt: toTime(hold.progressAt),
             isStalled: isStalled(hold, core.now()),
           })),
-          toolsApi: {
-            configured: settings.apiKey !== null,
-            hint: hintUnless(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),
-          },
+          toolsApi: toToggle(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),
           tools: tools.map(({ name, available }) => ({ name, available })),
           limits: settings.limits,
           sharedWrites: settings.sharedWrites,
@@ -101,17 +93,16 @@ function toExporters(items: readonly ExporterState[]): AdminStatus['exporters'] 
     (item) => item.problem ?? [],
   );
   return {
-    configured: running.length > 0,
+    ...toToggle(running.length > 0, problem),
     names: running.map(({ name }) => name),
-    hint: hintUnless(running.length > 0, problem),
     items: [...items],
   };
 }
 
 function toPart(name: string | null, hint: string) {
-  return { configured: name !== null, name, hint: hintUnless(name !== null, hint) };
+  return { ...toToggle(name !== null, hint), name };
 }
 
-function hintUnless(isConfigured: boolean, hint: string): string | null {
-  return isConfigured ? null : hint;
+function toToggle(configured: boolean, hint: string) {
+  return { configured, hint: configured ? null : hint };
 }

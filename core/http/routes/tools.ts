@@ -3,7 +3,7 @@ import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
 import type { ToolRequest, ToolResponse } from '../../contracts/tool.ts';
 import { invalidField } from '../../errors.ts';
 import { defineRoute } from '../../schemas/define-route.ts';
-import { nullable, strict, strictObject } from '../../schemas/shapes.ts';
+import { flag, nullable, strict, strictObject } from '../../schemas/shapes.ts';
 import { ListedTool, ToolAnswer, ToolContext } from '../../schemas/tools.ts';
 import type { Core } from '../../service.ts';
 import { refuseOtherUser } from '../signed-in.ts';
@@ -15,11 +15,7 @@ const ListQuery = strictObject({
       description: 'The tools that can be used, in the form that this API takes.',
     }),
   ),
-  strict: Type.Optional(
-    Type.Boolean({
-      description: 'With format openai or openai-responses: the form of OpenAI’s strict mode.',
-    }),
-  ),
+  strict: flag('With format openai or openai-responses: the form of OpenAI’s strict mode.'),
 });
 
 const ToolList = strictObject({

@@ -1,26 +1,23 @@
 import Type, { type Static } from 'typebox';
-import { strict } from '../shapes.ts';
+import { strictObject } from '../shapes.ts';
 import { versionSchema, timeSchema, asOfSchema } from './parts.ts';
 
 /** The question that memory is to help with. */
-export const ContextArguments = Type.Object(
-  {
-    query: Type.String({
-      minLength: 1,
-      maxLength: 200_000,
-      description: 'The question or the task that the memory is to help with.',
+export const ContextArguments = strictObject({
+  query: Type.String({
+    minLength: 1,
+    maxLength: 200_000,
+    description: 'The question or the task that the memory is to help with.',
+  }),
+  maxChars: Type.Optional(
+    Type.Integer({
+      minimum: 200,
+      maximum: 100_000,
+      description: 'Length of the context in characters, at most. Default: 8000.',
     }),
-    maxChars: Type.Optional(
-      Type.Integer({
-        minimum: 200,
-        maximum: 100_000,
-        description: 'Length of the context in characters, at most. Default: 8000.',
-      }),
-    ),
-    asOf: Type.Optional(asOfSchema),
-  },
-  strict,
-);
+  ),
+  asOf: Type.Optional(asOfSchema),
+});
 export type ContextArguments = Static<typeof ContextArguments>;
 
 /** What memory holds on a question, as one text for a prompt. */

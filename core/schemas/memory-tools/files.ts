@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { strict } from '../shapes.ts';
+import { flag, strictObject } from '../shapes.ts';
 import {
   pathSchema,
+  prefixSchema,
   reasonSchema,
   ifVersionSchema,
   versionSchema,
@@ -11,26 +12,18 @@ import {
 } from './parts.ts';
 
 /** Which files to list: all, or those of a folder. */
-export const ListArguments = Type.Object(
-  {
-    path: Type.Optional(
-      Type.String({
-        maxLength: 1024,
-        description: 'Only paths that start with this, as in user/projects/. Default: everything.',
-      }),
-    ),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 500, description: 'Files in one answer. Default: 50.' }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        maxLength: 4096,
-        description: 'nextCursor of the answer before. Empty: the first page.',
-      }),
-    ),
-  },
-  strict,
-);
+export const ListArguments = strictObject({
+  path: Type.Optional(prefixSchema),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, description: 'Files in one answer. Default: 50.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      description: 'nextCursor of the answer before. Empty: the first page.',
+    }),
+  ),
+});
 export type ListArguments = Static<typeof ListArguments>;
 
 /** A memory file as tools list it. */
@@ -55,15 +48,12 @@ const lineSchema = (description: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description });
 
 /** Which file to read, and which of its lines. */
-export const ReadArguments = Type.Object(
-  {
-    path: pathSchema,
-    startLine: Type.Optional(lineSchema('First line, from 1. Default: 1.')),
-    endLine: Type.Optional(lineSchema('Last line, inclusive. Default: the last one.')),
-    asOf: Type.Optional(asOfSchema),
-  },
-  strict,
-);
+export const ReadArguments = strictObject({
+  path: pathSchema,
+  startLine: Type.Optional(lineSchema('First line, from 1. Default: 1.')),
+  endLine: Type.Optional(lineSchema('Last line, inclusive. Default: the last one.')),
+  asOf: Type.Optional(asOfSchema),
+});
 export type ReadArguments = Static<typeof ReadArguments>;
 
 /** A memory file, or the lines of it that were asked for. */
@@ -77,15 +67,12 @@ export const ReadResult = Type.Object({
 export type ReadResult = Static<typeof ReadResult>;
 
 /** A file and its whole new content. */
-export const WriteArguments = Type.Object(
-  {
-    path: pathSchema,
-    content: Type.String({ description: 'The whole new content, usually markdown.' }),
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
+export const WriteArguments = strictObject({
+  path: pathSchema,
+  content: Type.String({ description: 'The whole new content, usually markdown.' }),
+  reason: Type.Optional(reasonSchema),
+  ifVersion: Type.Optional(ifVersionSchema),
+});
 export type WriteArguments = Static<typeof WriteArguments>;
 
 /** What a write made. */
@@ -99,56 +86,49 @@ export const WriteResult = Type.Object({
 export type WriteResult = Static<typeof WriteResult>;
 
 /** Exact text and what takes its place; it must occur once, unless `replaceAll` is set. */
-const PatchEdit = Type.Object(
-  {
-    oldText: Type.String({
-      minLength: 1,
-      description: 'Text of the file, exactly; it must occur once unless replaceAll is set.',
-    }),
-    newText: Type.String({ description: 'What takes its place; empty removes it.' }),
-    replaceAll: Type.Optional(Type.Boolean({ description: 'Replace every occurrence.' })),
-  },
-  strict,
-);
+const PatchEdit = strictObject({
+  oldText: Type.String({
+    minLength: 1,
+    description: 'Text of the file, exactly; it must occur once unless replaceAll is set.',
+  }),
+  newText: Type.String({ description: 'What takes its place; empty removes it.' }),
+  replaceAll: flag('Replace every occurrence.'),
+});
 export type PatchEdit = Static<typeof PatchEdit>;
 
 /** Edits in order, then lines to append; all of it applies, or nothing. */
-export const PatchArguments = Type.Object(
-  {
-    path: pathSchema,
-    edits: Type.Optional(
-      Type.Array(PatchEdit, {
-        minItems: 1,
-        maxItems: 100,
+export const PatchArguments = strictObject({
+  path: pathSchema,
+  edits: Type.Optional(
+    Type.Array(PatchEdit, {
+      minItems: 1,
+      maxItems: 100,
+      description:
+        'Replacements { oldText, newText, replaceAll? }, applied in order, each to what the one before left.',
+    }),
+  ),
+  append: Type.Optional(
+    strictObject(
+      {
+        text: Type.String({ minLength: 1, description: 'Lines to add.' }),
+        afterHeading: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 1000,
+            description:
+              "Heading whose section they end up in, as in '## Preferences'. Default: the end of the file.",
+          }),
+        ),
+      },
+      {
         description:
-          'Replacements { oldText, newText, replaceAll? }, applied in order, each to what the one before left.',
-      }),
+          'Lines to add: { text, afterHeading? }. Give edits, append, or both; edits apply first.',
+      },
     ),
-    append: Type.Optional(
-      Type.Object(
-        {
-          text: Type.String({ minLength: 1, description: 'Lines to add.' }),
-          afterHeading: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 1000,
-              description:
-                "Heading whose section they end up in, as in '## Preferences'. Default: the end of the file.",
-            }),
-          ),
-        },
-        {
-          ...strict,
-          description:
-            'Lines to add: { text, afterHeading? }. Give edits, append, or both; edits apply first.',
-        },
-      ),
-    ),
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
+  ),
+  reason: Type.Optional(reasonSchema),
+  ifVersion: Type.Optional(ifVersionSchema),
+});
 export type PatchArguments = Static<typeof PatchArguments>;
 
 /** What a patch made. */
@@ -162,14 +142,11 @@ export const PatchResult = Type.Object({
 export type PatchResult = Static<typeof PatchResult>;
 
 /** Which file to delete. */
-export const DeleteArguments = Type.Object(
-  {
-    path: pathSchema,
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
+export const DeleteArguments = strictObject({
+  path: pathSchema,
+  reason: Type.Optional(reasonSchema),
+  ifVersion: Type.Optional(ifVersionSchema),
+});
 export type DeleteArguments = Static<typeof DeleteArguments>;
 
 /** What a deletion made. */
@@ -181,15 +158,12 @@ export const DeleteResult = Type.Object({
 export type DeleteResult = Static<typeof DeleteResult>;
 
 /** Where a file is, and where it goes. */
-export const MoveArguments = Type.Object(
-  {
-    from: pathSchema,
-    to: pathSchema,
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
+export const MoveArguments = strictObject({
+  from: pathSchema,
+  to: pathSchema,
+  reason: Type.Optional(reasonSchema),
+  ifVersion: Type.Optional(ifVersionSchema),
+});
 export type MoveArguments = Static<typeof MoveArguments>;
 
 /** What a move made. */

@@ -1,54 +1,45 @@
 import Type, { type Static } from 'typebox';
-import { strict } from '../shapes.ts';
-import { versionSchema, timeSchema, timeArgument, asOfSchema } from './parts.ts';
+import { flag, requestTime, strictObject } from '../shapes.ts';
+import { versionSchema, timeSchema, prefixSchema, asOfSchema } from './parts.ts';
 
 /** What is looked for, and where: the user’s memory together with the shared one. */
-export const FindArguments = Type.Object(
-  {
-    query: Type.String({
-      minLength: 1,
-      maxLength: 200_000,
-      description: 'What you look for, in your own words; any text works.',
+export const FindArguments = strictObject({
+  query: Type.String({
+    minLength: 1,
+    maxLength: 200_000,
+    description: 'What you look for, in your own words; any text works.',
+  }),
+  path: Type.Optional(prefixSchema),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 50, description: 'Results. Default: 10.' }),
+  ),
+  group: Type.Optional(
+    Type.Enum(['file', 'passage'], {
+      type: 'string',
+      description: 'file: each file once, with its best passage (default). passage: each passage.',
     }),
-    path: Type.Optional(
-      Type.String({
-        maxLength: 1024,
-        description: 'Only paths that start with this, as in user/projects/. Default: everything.',
-      }),
-    ),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 50, description: 'Results. Default: 10.' }),
-    ),
-    group: Type.Optional(
-      Type.Enum(['file', 'passage'], {
-        type: 'string',
-        description:
-          'file: each file once, with its best passage (default). passage: each passage.',
-      }),
-    ),
-    mode: Type.Optional(
-      Type.Enum(['auto', 'text', 'hybrid'], {
-        type: 'string',
-        description: 'auto: hybrid when an embedder is configured, else text (default).',
-      }),
-    ),
-    since: Type.Optional(
-      timeArgument('Only passages with a line that was written at or after this time, RFC 3339.'),
-    ),
-    until: Type.Optional(
-      timeArgument('Only passages with a line that was written before this time, RFC 3339.'),
-    ),
-    sort: Type.Optional(
-      Type.Enum(['relevance', 'newest'], {
-        type: 'string',
-        description: 'newest: of what matches best, the lines written last come first.',
-      }),
-    ),
-    asOf: Type.Optional(asOfSchema),
-    explain: Type.Optional(Type.Boolean({ description: 'Add what each score is made of.' })),
-  },
-  strict,
-);
+  ),
+  mode: Type.Optional(
+    Type.Enum(['auto', 'text', 'hybrid'], {
+      type: 'string',
+      description: 'auto: hybrid when an embedder is configured, else text (default).',
+    }),
+  ),
+  since: Type.Optional(
+    requestTime('Only passages with a line that was written at or after this time, RFC 3339.'),
+  ),
+  until: Type.Optional(
+    requestTime('Only passages with a line that was written before this time, RFC 3339.'),
+  ),
+  sort: Type.Optional(
+    Type.Enum(['relevance', 'newest'], {
+      type: 'string',
+      description: 'newest: of what matches best, the lines written last come first.',
+    }),
+  ),
+  asOf: Type.Optional(asOfSchema),
+  explain: flag('Add what each score is made of.'),
+});
 export type FindArguments = Static<typeof FindArguments>;
 
 const lineSchema = Type.Integer({ minimum: 1 });

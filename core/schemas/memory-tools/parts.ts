@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { requestTime } from '../shapes.ts';
 
 /** Parts of schemas that several tools share. Lengths are generous: the parsers say what is off. */
 
@@ -6,6 +7,11 @@ export const pathSchema = Type.String({
   minLength: 1,
   maxLength: 1024,
   description: 'Virtual path: user/<path> for this user, shared/<path> for shared memory.',
+});
+
+export const prefixSchema = Type.String({
+  maxLength: 1024,
+  description: 'Only paths that start with this, as in user/projects/. Default: everything.',
 });
 
 export const reasonSchema = Type.String({
@@ -30,11 +36,7 @@ export const revisionIdSchema = Type.String({ description: 'Id of the revision.'
 
 export const timeSchema = Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
-/** A time that a caller gives. */
-export const timeArgument = (description: string) =>
-  Type.String({ format: 'date-time', description });
-
 /** Only offered where the operator lets agents see history. */
-export const asOfSchema = timeArgument(
+export const asOfSchema = requestTime(
   'Memory as it stood at this moment, RFC 3339; found by words alone. Redacted and erased text is not in it.',
 );

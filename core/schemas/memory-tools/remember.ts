@@ -1,39 +1,33 @@
 import Type, { type Static } from 'typebox';
-import { strict } from '../shapes.ts';
+import { flag, requestTime, strictObject } from '../shapes.ts';
 import { reasonSchema, versionSchema, revisionIdSchema } from './parts.ts';
 
 /** A fact, when and by whom it was said, and after what. */
-export const RememberArguments = Type.Object(
-  {
-    text: Type.String({ minLength: 1, maxLength: 16_384, description: 'The fact to remember.' }),
-    at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'When it was said, RFC 3339; default now. Words like yesterday go by it.',
-      }),
-    ),
-    speaker: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 100,
-        description: 'Who said it, where it was not the user: "I" is the speaker.',
-      }),
-    ),
-    context: Type.Optional(
-      Type.String({
-        maxLength: 16_384,
-        description:
-          'What was said before, as the question that the fact answers. Tells what its words refer to; nothing is remembered that only this says.',
-      }),
-    ),
-    reason: Type.Optional(reasonSchema),
-    maxWrites: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 20, description: 'Files it may change. Default: 5.' }),
-    ),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Answer the diffs and write nothing.' })),
-  },
-  strict,
-);
+export const RememberArguments = strictObject({
+  text: Type.String({ minLength: 1, maxLength: 16_384, description: 'The fact to remember.' }),
+  at: Type.Optional(
+    requestTime('When it was said, RFC 3339; default now. Words like yesterday go by it.'),
+  ),
+  speaker: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Who said it, where it was not the user: "I" is the speaker.',
+    }),
+  ),
+  context: Type.Optional(
+    Type.String({
+      maxLength: 16_384,
+      description:
+        'What was said before, as the question that the fact answers. Tells what its words refer to; nothing is remembered that only this says.',
+    }),
+  ),
+  reason: Type.Optional(reasonSchema),
+  maxWrites: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 20, description: 'Files it may change. Default: 5.' }),
+  ),
+  dryRun: flag('Answer the diffs and write nothing.'),
+});
 export type RememberArguments = Static<typeof RememberArguments>;
 
 /** What became of a fact. */

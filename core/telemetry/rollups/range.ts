@@ -1,7 +1,7 @@
 import type { Bucket, RangeQuery } from '../../contracts/admin.ts';
 import type { RollupGrain, ScopeKey } from '../../contracts/records.ts';
 import type { CountedRange } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
+import { invalidField } from '../../errors.ts';
 import { parseUserId, toScope } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time.ts';
 import { GRAIN_MS, KEPT_GRAINS } from './rollups.ts';
@@ -114,7 +114,5 @@ function ceil(time: number, length: number): number {
 }
 
 function refuse(field: string, message: string): never {
-  throw new MemoryError('INVALID_REQUEST', `${field} ${message}.`, {
-    details: { issues: [{ path: `/${field}`, message }] },
-  });
+  throw invalidField(`/${field}`, message, field);
 }

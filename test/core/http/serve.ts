@@ -6,6 +6,7 @@ import { type MemoryServiceConfig, toSettings } from '../../../core/config/servi
 import type { Settings } from '../../../core/config/settings.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import { MemoryError } from '../../../core/errors.ts';
 import type { Core } from '../../../core/service.ts';
 import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
@@ -58,6 +59,9 @@ export function testCore(settings: Partial<Settings> = {}): TestCore {
     state: () => life.state,
     async ready() {
       if (life.readyError !== null) throw life.readyError;
+      if (life.state === 'closing' || life.state === 'closed') {
+        throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 });
+      }
       life.state = 'ready';
     },
   };
