@@ -13,13 +13,7 @@ import type { Connection } from '../dialects/dialect.ts';
 import { readHold } from '../read/holds.ts';
 import { countEndedDreamRuns, countWaitingOperations, expireDreamRuns } from './dream-expiry.ts';
 import { listChangedDreamUsers, listDreamRuns, listDreamUsers } from './dream-list.ts';
-import {
-  DREAM_RUNS,
-  DREAM_USER_COLUMNS,
-  DREAM_USERS,
-  newDreamUserRecord,
-  toDreamUser,
-} from './dream-rows.ts';
+import { DREAM_RUNS, DREAM_USER_COLUMNS, DREAM_USERS, toDreamUser } from './dream-rows.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger } from '../schema/rows.ts';
@@ -96,7 +90,7 @@ async function lock(
       retryAfterSeconds: 5,
     });
   }
-  const unknown = newDreamUserRecord(scope);
+  const unknown = DREAM_USERS.blank({ scope });
   if (!connection.dialect.locksAbsentRows) {
     await insertRecords(connection, [unknown], { into: DREAM_USERS, conflict: 'skip' });
   }

@@ -14,8 +14,9 @@ import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { toHex } from '../schema/ids.ts';
 import { lockIndex } from './index-store.ts';
 import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
-import { type RowWriter, toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { mapTable } from '../schema/table-map.ts';
 import { splitHashes } from './vector-view.ts';
 
 /** Makes the store of vectors and of the queue of texts to embed. */
@@ -91,19 +92,13 @@ function toModelId({ provider, model, dimensions }: EmbeddingModel): number {
   return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3);
 }
 
-type ModelRow = EmbeddingModel & ModelKey;
-
-const MODEL_ROW: RowWriter<ModelRow> = {
-  table: 'svc_embed_model',
-  columns: ['model_id', 'epoch', 'provider', 'model', 'dimensions'],
-  toCells: ({ id, epoch, provider, model, dimensions }) => [id, epoch, provider, model, dimensions],
-};
+const MODELS = mapTable<EmbeddingModel & ModelKey>('svc_embed_model', { id: { name: 'model_id' } });
 
 async function useModel(connection: Connection, model: EmbeddingModel): Promise<ModelKey> {
   const id = toModelId(model);
   // Locks first the model's own row, then all rows, so that two starting instances take turns.
   await insertRecords(connection, [{ ...model, id, epoch: 0 }], {
-    into: MODEL_ROW,
+    into: MODELS,
     conflict: 'skip',
   });
   const rows = await connection.all(
@@ -181,11 +176,7 @@ interface QueueRow {
   dueAt: number;
 }
 
-const QUEUE_ROW: RowWriter<QueueRow> = {
-  table: 'svc_embed_queue',
-  columns: ['scope_id', 'model_id', 'text_hash', 'file_no', 'attempts', 'due_at'],
-  toCells: (row) => [row.scopeId, row.modelId, row.textHash, row.fileNo, row.attempts, row.dueAt],
-};
+const QUEUE = mapTable<QueueRow>('svc_embed_queue', { scopeId: {}, textHash: 'hex' });
 
 const TEXT_KEY = [
   { name: 'scope_id', kind: 'integer' },
@@ -213,7 +204,7 @@ async function enqueue(connection: Connection, key: ModelKey, limit: number): Pr
   await insertRecords(
     connection,
     [...texts.values()].map((text) => ({ ...text, modelId: key.id, attempts: 0, dueAt })),
-    { into: QUEUE_ROW, conflict: 'skip' },
+    { into: QUEUE, conflict: 'skip' },
   );
   for (const row of lists) {
     const { scopeId, fileNo } = toFileRef(row);
@@ -277,13 +268,13 @@ async function claim(
 ): Promise<EmbedTask[]> {
   const now = await readNow(connection);
   const rows = await connection.all(
-    'select q.scope_id, q.text_hash, q.file_no, q.attempts from svc_embed_queue q' +
+    `select ${QUEUE.select('q').join(', ')} from svc_embed_queue q` +
       ` where q.model_id = ? and q.due_at <= ? order by q.due_at limit ?${connection.dialect.forUpdate}`,
     [key.id, now, limit],
   );
   if (rows.length === 0) return [];
-  const claimed = rows.map((row) => toQueueRow(row, key, now + leaseMs));
-  await insertRecords(connection, claimed, { into: QUEUE_ROW, conflict: { update: ['due_at'] } });
+  const claimed = rows.map((row) => ({ ...QUEUE.toRecord(row), dueAt: now + leaseMs }));
+  await insertRecords(connection, claimed, { into: QUEUE, conflict: { update: ['due_at'] } });
   const scopes = await readScopes(
     connection,
     claimed.map(({ scopeId }) => scopeId),
@@ -296,17 +287,6 @@ async function claim(
   return tasks;
 }
 
-function toQueueRow(row: Row, key: ModelKey, dueAt: number): QueueRow {
-  return {
-    scopeId: toInteger(row['scope_id']),
-    modelId: key.id,
-    textHash: toHex(row['text_hash'] as Uint8Array),
-    fileNo: toInteger(row['file_no']),
-    attempts: toInteger(row['attempts']),
-    dueAt,
-  };
-}
-
 interface VectorRow {
   scopeId: number;
   modelId: number;
@@ -316,18 +296,11 @@ interface VectorRow {
   vector: Float32Array;
 }
 
-const VECTOR_ROW: RowWriter<VectorRow> = {
-  table: 'svc_vector',
-  columns: ['scope_id', 'model_id', 'text_hash', 'generation', 'dimensions', 'vector'],
-  toCells: ({ scopeId, modelId, textHash, generation, dimensions, vector }) => [
-    scopeId,
-    modelId,
-    textHash,
-    generation,
-    dimensions,
-    toBytes(vector),
-  ],
-};
+const VECTORS = mapTable<VectorRow>('svc_vector', {
+  scopeId: {},
+  textHash: 'hex',
+  vector: { toCell: toBytes },
+});
 
 /** In the machine's byte order, which is little-endian on nearly all machines that run Node. */
 function toBytes(vector: Float32Array): Uint8Array {
@@ -361,11 +334,11 @@ async function complete(
         ...{ ...one, scopeId, modelId: key.id, generation },
         dimensions: key.dimensions,
       })),
-      { into: VECTOR_ROW, conflict: { update: ['generation', 'dimensions', 'vector'] } },
+      { into: VECTORS, conflict: { update: ['generation', 'dimensions', 'vector'] } },
     );
   }
   await insertRecords(connection, kept, {
-    into: QUEUE_ROW,
+    into: QUEUE,
     conflict: { update: ['file_no', 'due_at'] },
   });
   await deleteRows(connection, 'svc_embed_queue', {
@@ -421,7 +394,7 @@ async function nextGeneration(
     connection,
     // A random start: a generation must not repeat after a scope was erased.
     [{ scopeId, modelId: key.id, generation: randomInt(MAX_FIRST_GENERATION) }],
-    { into: STATE_ROW, conflict: 'skip' },
+    { into: STATES, conflict: 'skip' },
   );
   await connection.run(
     'update svc_vector_state set generation = generation + 1 where scope_id = ? and model_id = ?',
@@ -434,11 +407,10 @@ async function nextGeneration(
   return toInteger(row?.['generation']);
 }
 
-const STATE_ROW: RowWriter<{ scopeId: number; modelId: number; generation: number }> = {
-  table: 'svc_vector_state',
-  columns: ['scope_id', 'model_id', 'generation'],
-  toCells: ({ scopeId, modelId, generation }) => [scopeId, modelId, generation],
-};
+const STATES = mapTable<{ scopeId: number; modelId: number; generation: number }>(
+  'svc_vector_state',
+  { scopeId: {} },
+);
 
 async function postpone(
   connection: Connection,
@@ -456,7 +428,7 @@ async function postpone(
   );
   // Skips tasks that another instance has finished.
   const rows = await connection.all(
-    'select q.scope_id, q.text_hash, q.file_no, q.attempts' +
+    `select ${QUEUE.select('q').join(', ')}` +
       ` from ${keys.sql} k cross join svc_embed_queue q` +
       ' on q.scope_id = k.scope_id and q.model_id = ? and q.text_hash = k.text_hash',
     [...keys.parameters, key.id],
@@ -465,10 +437,10 @@ async function postpone(
   await insertRecords(
     connection,
     rows.map((row) => {
-      const task = toQueueRow(row, key, dueAt);
+      const task = { ...QUEUE.toRecord(row), dueAt };
       return isRefused ? { ...task, attempts: task.attempts + 1 } : task;
     }),
-    { into: QUEUE_ROW, conflict: { update: ['attempts', 'due_at'] } },
+    { into: QUEUE, conflict: { update: ['attempts', 'due_at'] } },
   );
 }
 

@@ -1,5 +1,4 @@
 import type { CellValue, Connection, KeySet, Row, RowSet, SqlValue } from '../dialects/dialect.ts';
-import type { RowWriter } from './rows.ts';
 import type { TableMap } from './table-map.ts';
 import { tableOf } from './tables.ts';
 
@@ -7,7 +6,7 @@ import { tableOf } from './tables.ts';
 export async function insertRecords<T>(
   connection: Connection,
   records: readonly T[],
-  { into, conflict }: { into: RowWriter<T>; conflict?: RowSet['conflict'] },
+  { into, conflict }: { into: TableMap<T>; conflict?: RowSet['conflict'] },
 ): Promise<void> {
   if (records.length === 0) return;
   await connection.dialect.insertRows(connection, {
