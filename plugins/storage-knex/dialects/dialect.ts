@@ -71,16 +71,9 @@ export interface Dialect {
 
   /** Writes rows. A set has each file, scope or id at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;
-  keySet(columns: readonly { name: string; kind: ColumnKind }[], rows: CellValue[][]): KeySet;
-  /** Deletes the rows of a table that match one of the keys and all values of `same`. */
-  deleteKeys(
-    table: string,
-    key: {
-      columns: readonly string[];
-      keys: KeySet;
-      same: Readonly<Record<string, SqlValue>>;
-    },
-  ): Statement;
+  keySet(columns: Readonly<Record<string, ColumnKind>>, rows: CellValue[][]): KeySet;
+  /** Deletes the rows of a table that match one of the keys. */
+  deleteKeys(table: string, columns: readonly string[], keys: KeySet): Statement;
   /**
    * The SQL that returns the rows of these columns as one JSON text, an array for each row, which
    * saves carrying every value into JavaScript one by one. `null` if the driver's own rows are as

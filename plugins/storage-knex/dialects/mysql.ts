@@ -11,7 +11,7 @@ import type {
   SqlValue,
 } from './dialect.ts';
 import { toHashHex, toIdHex } from '../schema/ids.ts';
-import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
+import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';
 import { successorOf } from '../read/text-range.ts';
 
 /**
@@ -88,15 +88,10 @@ export const MYSQL_DIALECT: Dialect = {
   insertRows,
   keySet,
 
-  deleteKeys(table, { columns, keys, same }) {
+  deleteKeys(table, columns, { sql, parameters }) {
     // A join, because IN with a subquery would read and lock the whole table.
-    const joined = columns.map((column) => `t.${column} = k.${column}`);
-    const fixed = Object.keys(same);
-    const where = fixed.length === 0 ? '' : ` where ${equals(fixed, 't.')}`;
-    return {
-      sql: `delete t from ${keys.sql} k straight_join ${table} t on ${joined.join(' and ')}${where}`,
-      parameters: [...keys.parameters, ...Object.values(same)],
-    };
+    const match = columns.map((column) => `t.${column} = k.${column}`).join(' and ');
+    return { sql: `delete t from ${sql} k straight_join ${table} t on ${match}`, parameters };
   },
 
   rowsAsJson: null,
@@ -259,11 +254,9 @@ function conflictClause(
   return ` on duplicate key update ${assignments.join(', ')}`;
 }
 
-function keySet(
-  columns: readonly { name: string; kind: ColumnKind }[],
-  rows: CellValue[][],
-): KeySet {
-  const paths = columns.map(({ kind }, at) => {
+function keySet(columns: Readonly<Record<string, ColumnKind>>, rows: CellValue[][]): KeySet {
+  const kinds = Object.values(columns);
+  const paths = kinds.map((kind, at) => {
     switch (kind) {
       case 'integer':
         return `c${at} bigint path '$[${at}]'`;
@@ -274,12 +267,12 @@ function keySet(
         return `c${at} varchar(${KEY_CHARACTERS}) character set utf8mb4 path '$[${at}]'`;
     }
   });
-  const values = columns.map(({ name, kind }, at) => {
+  const values = Object.entries(columns).map(([name, kind], at) => {
     if (kind === 'integer') return `j.c${at} as ${name}`;
     const value = kind === 'id' || kind === 'hash' ? `unhex(j.c${at})` : `cast(j.c${at} as binary)`;
     return `${value} as ${name}`;
   });
-  const cells = rows.map((row) => row.map((value, at) => toCell(columns[at]?.kind, value)));
+  const cells = rows.map((row) => row.map((value, at) => toCell(kinds[at], value)));
   return {
     sql:
       `(select ${values.join(', ')}` +
@@ -309,16 +302,6 @@ function toBound(kind: ColumnKind, value: CellValue): SqlValue {
 function byteSize(value: SqlValue): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   return value instanceof Uint8Array ? value.byteLength : 8;
-}
-
-function kindOf(table: TableDefinition, column: string): ColumnKind {
-  const definition = table.columns.find(({ name }) => name === column);
-  if (definition === undefined) throw new Error(`${table.name} has no column ${column}.`);
-  return definition.kind;
-}
-
-function equals(columns: readonly string[], prefix: string): string {
-  return columns.map((column) => `${prefix}${column} = ?`).join(' and ');
 }
 
 /**

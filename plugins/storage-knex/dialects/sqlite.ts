@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { MemoryError } from '../../../core/errors.ts';
 import type { CellValue, Dialect, FolderQuery, KeySet, Row, RowSet } from './dialect.ts';
 import { checkId, toHashHex } from '../schema/ids.ts';
-import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
+import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';
 import { successorOf } from '../read/text-range.ts';
 
 /** The most bytes of content in one statement; a single row may be longer. */
@@ -60,12 +60,13 @@ export function createSqliteDialect(version: string): Dialect {
     },
 
     keySet(columns, rows): KeySet {
-      const sql = columns.map(({ name, kind }, index) => {
+      const sql = Object.entries(columns).map(([name, kind], index) => {
         const value = `value->>${index}`;
         return `${kind === 'id' || kind === 'hash' ? `unhex(${value}, '-')` : value} as ${name}`;
       });
+      const kinds = Object.values(columns);
       const cells = rows.map((row) =>
-        row.map((value, index) => toCell(columns[index]?.kind ?? 'text', value)),
+        row.map((value, index) => toCell(kinds[index] ?? 'text', value)),
       );
       return {
         sql: `(select ${sql.join(', ')} from ${each}(?))`,
@@ -73,15 +74,11 @@ export function createSqliteDialect(version: string): Dialect {
       };
     },
 
-    deleteKeys(table, { columns, keys, same }) {
+    deleteKeys(table, columns, { sql, parameters }) {
       const own = columns.join(', ');
-      const wanted = columns.map((column) => `k.${column}`).join(', ');
-      const fixed = Object.keys(same).map((column) => `${column} = ? and `);
       return {
-        sql:
-          `delete from ${table} where ${fixed.join('')}(${own}) in` +
-          ` (select ${wanted} from ${keys.sql} k)`,
-        parameters: [...Object.values(same), ...keys.parameters],
+        sql: `delete from ${table} where (${own}) in (select ${own} from ${sql} k)`,
+        parameters,
       };
     },
 
@@ -251,12 +248,6 @@ function toCell(kind: ColumnKind, value: CellValue): CellValue {
   if (kind === 'hash') return toHashHex(value);
   // JSON can carry half a surrogate pair, which SQLite would store as broken UTF-8.
   return value.toWellFormed();
-}
-
-function kindOf(table: TableDefinition, column: string): ColumnKind {
-  const definition = table.columns.find(({ name }) => name === column);
-  if (definition === undefined) throw new Error(`${table.name} has no column ${column}.`);
-  return definition.kind;
 }
 
 /**

@@ -12,8 +12,8 @@ import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { toHex } from '../schema/ids.ts';
-import { lockIndex } from './index-store.ts';
-import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
+import { lockIndex, MAX_FIRST_GENERATION } from './index-store.ts';
+import { deleteRows, findRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { mapTable } from '../schema/table-map.ts';
@@ -150,13 +150,10 @@ function toFileRef(row: Row): FileRef {
 
 /** Marks files as stale, including deleted ones, which the indexer will remove from the index. */
 async function markFiles(connection: Connection, files: readonly FileRef[]): Promise<number> {
-  const keys = connection.dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'file_no', kind: 'integer' },
-    ],
-    files.map(({ scopeId, fileNo }) => [scopeId, fileNo]),
-  );
+  const keys = toKeySet(connection, 'svc_file', {
+    columns: ['scope_id', 'file_no'],
+    rows: files.map(({ scopeId, fileNo }) => [scopeId, fileNo]),
+  });
   return await connection.run(
     'insert into svc_index_queue (scope_id, file_no, version)' +
       ` select f.scope_id, f.file_no, f.version from ${keys.sql} k` +
@@ -178,10 +175,8 @@ interface QueueRow {
 
 const QUEUE = mapTable<QueueRow>('svc_embed_queue', { scopeId: {}, textHash: 'hex' });
 
-const TEXT_KEY = [
-  { name: 'scope_id', kind: 'integer' },
-  { name: 'text_hash', kind: 'id' },
-] as const;
+/** The key of vectors, and of the queue. */
+const TEXT_KEY = ['scope_id', 'model_id', 'text_hash'];
 
 async function enqueue(connection: Connection, key: ModelKey, limit: number): Promise<ScopeKey[]> {
   const lists = await connection.all(
@@ -229,15 +224,11 @@ async function readKnown(
   key: ModelKey,
   texts: readonly { scopeId: number; textHash: string }[],
 ): Promise<Row[]> {
-  const keys = connection.dialect.keySet(
-    TEXT_KEY,
-    texts.map(({ scopeId, textHash }) => [scopeId, textHash]),
-  );
-  return await connection.all(
-    `select v.scope_id, v.text_hash from ${keys.sql} k cross join svc_vector v` +
-      ' on v.scope_id = k.scope_id and v.model_id = ? and v.text_hash = k.text_hash',
-    [...keys.parameters, key.id],
-  );
+  return await findRows(connection, 'svc_vector', {
+    columns: TEXT_KEY,
+    rows: texts.map(({ scopeId, textHash }) => [scopeId, key.id, textHash]),
+    select: ['t.scope_id', 't.text_hash'],
+  });
 }
 
 /** Reads the keys of scopes by their numbers, without scopes that no longer exist. */
@@ -245,14 +236,11 @@ async function readScopes(
   connection: Connection,
   scopeIds: readonly number[],
 ): Promise<Map<number, ScopeKey>> {
-  const keys = connection.dialect.keySet(
-    [{ name: 'scope_id', kind: 'integer' }],
-    [...new Set(scopeIds)].map((scopeId) => [scopeId]),
-  );
-  const rows = await connection.all(
-    `select s.scope_id, s.scope from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id`,
-    keys.parameters,
-  );
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...new Set(scopeIds)].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', 't.scope'],
+  });
   return new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope']) as ScopeKey]));
 }
 
@@ -342,9 +330,8 @@ async function complete(
     conflict: { update: ['file_no', 'due_at'] },
   });
   await deleteRows(connection, 'svc_embed_queue', {
-    columns: ['text_hash'],
-    rows: [...done].map((textHash) => [textHash]),
-    same: { scope_id: scopeId, model_id: key.id },
+    columns: TEXT_KEY,
+    rows: [...done].map((textHash) => [scopeId, key.id, textHash]),
   });
 }
 
@@ -359,7 +346,7 @@ async function readQueued(
   ]);
   if (scope === undefined || scope['erased_at'] === null) return null;
   const rows = await findRows(connection, 'svc_embed_queue', {
-    columns: ['scope_id', 'model_id', 'text_hash'],
+    columns: TEXT_KEY,
     rows: results.map(({ task }) => [scopeId, key.id, task.textHash]),
     select: ['t.text_hash'],
   });
@@ -380,9 +367,6 @@ async function readHolders(connection: Connection, scopeId: number): Promise<Map
   }
   return holders;
 }
-
-/** The largest range that `randomInt` accepts. */
-const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
 async function nextGeneration(
   connection: Connection,
@@ -421,18 +405,12 @@ async function postpone(
     isRefused,
   }: { tasks: readonly EmbedTask[]; delayMs: number; isRefused: boolean },
 ): Promise<void> {
-  if (tasks.length === 0) return;
-  const keys = connection.dialect.keySet(
-    TEXT_KEY,
-    tasks.map(({ scope, textHash }) => [toScopeId(scope), textHash]),
-  );
   // Skips tasks that another instance has finished.
-  const rows = await connection.all(
-    `select ${QUEUE.select('q').join(', ')}` +
-      ` from ${keys.sql} k cross join svc_embed_queue q` +
-      ' on q.scope_id = k.scope_id and q.model_id = ? and q.text_hash = k.text_hash',
-    [...keys.parameters, key.id],
-  );
+  const rows = await findRows(connection, 'svc_embed_queue', {
+    columns: TEXT_KEY,
+    rows: tasks.map(({ scope, textHash }) => [toScopeId(scope), key.id, textHash]),
+    select: QUEUE.select('t'),
+  });
   const dueAt = (await readNow(connection)) + delayMs;
   await insertRecords(
     connection,
@@ -450,16 +428,14 @@ async function sweep(connection: Connection, scopeId: number): Promise<number> {
   await lockIndex(connection, scopeId);
   const holders = await readHolders(connection, scopeId);
   const rows = await connection.all(
-    'select distinct text_hash from svc_vector where scope_id = ?',
+    'select model_id, text_hash from svc_vector where scope_id = ?',
     [scopeId],
   );
-  const orphans = rows
-    .map((row) => toHex(row['text_hash'] as Uint8Array))
-    .filter((textHash) => !holders.has(textHash));
   return await deleteRows(connection, 'svc_vector', {
-    columns: ['text_hash'],
-    rows: orphans.map((textHash) => [textHash]),
-    same: { scope_id: scopeId },
+    columns: TEXT_KEY,
+    rows: rows
+      .map((row) => [scopeId, toInteger(row['model_id']), toHex(row['text_hash'] as Uint8Array)])
+      .filter(([, , textHash]) => !holders.has(textHash as string)),
   });
 }
 

@@ -113,12 +113,7 @@ async function readContents(
   keys: readonly FileKey[],
 ): Promise<(StoredFile | null)[]> {
   const wanted = connection.dialect.keySet(
-    [
-      { name: 'place', kind: 'integer' },
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'scope', kind: 'key' },
-      { name: 'path', kind: 'key' },
-    ],
+    { place: 'integer', scope_id: 'integer', scope: 'key', path: 'key' },
     keys.map(({ scope, path }, place) => [place, toScopeId(scope), scope, path]),
   );
   const columns = ['k.place', ...COLUMNS];

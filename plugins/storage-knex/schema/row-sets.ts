@@ -1,5 +1,6 @@
 import type { CellValue, Connection, KeySet, Row, RowSet, SqlValue } from '../dialects/dialect.ts';
 import type { TableMap } from './table-map.ts';
+import { type ColumnKind, kindOf } from './columns.ts';
 import { tableOf } from './tables.ts';
 
 /** Writes records as rows; runs no statement if there are none. */
@@ -38,13 +39,9 @@ export function toKeySet(
   table: string,
   { columns, rows }: RowKeys,
 ): KeySet {
-  const { columns: definitions } = tableOf(table);
-  const wanted = columns.map((column) => {
-    const definition = definitions.find(({ name }) => name === column);
-    if (definition === undefined) throw new Error(`${table} has no column ${column}.`);
-    return definition;
-  });
-  return dialect.keySet(wanted, rows);
+  const definition = tableOf(table);
+  const kinds = columns.map((column) => [column, kindOf(definition, column)]);
+  return dialect.keySet(Object.fromEntries(kinds) as Record<string, ColumnKind>, rows);
 }
 
 /**
@@ -71,17 +68,14 @@ export async function findRows(
   );
 }
 
-/**
- * Deletes the rows of a table that have one of the keys and all values of `same`. Returns their
- * number.
- */
+/** Deletes the rows of a table that have one of the keys. Returns their number. */
 export async function deleteRows(
   connection: Connection,
   table: string,
-  { columns, rows, same = {} }: RowKeys & { same?: Readonly<Record<string, SqlValue>> },
+  { columns, rows }: RowKeys,
 ): Promise<number> {
   if (rows.length === 0) return 0;
   const keys = toKeySet(connection, table, { columns, rows });
-  const { sql, parameters } = connection.dialect.deleteKeys(table, { columns, keys, same });
+  const { sql, parameters } = connection.dialect.deleteKeys(table, columns, keys);
   return await connection.run(sql, parameters);
 }
