@@ -17,8 +17,9 @@ import type {
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Dialect, Connection, KeySet, Row } from '../dialects/dialect.ts';
-import { toHex, toUuid } from '../schema/ids.ts';
-import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
+import { toHex } from '../schema/ids.ts';
+import { INDEX_QUEUE } from '../schema/records.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { mapTable } from '../schema/table-map.ts';
 import { successorOf } from '../read/text-range.ts';
@@ -103,7 +104,7 @@ async function readMarks(
       ' where q.scope_id > ? order by q.scope_id, q.file_no limit ?',
     [afterScopeId, limit],
   );
-  return rows.map(toMark);
+  return rows.map((row) => INDEX_QUEUE.toRecord(row));
 }
 
 async function readMarksOf(
@@ -122,15 +123,7 @@ async function readMarksOf(
       ' order by q.scope_id, q.file_no limit ?',
     [...parameters, limit],
   );
-  return rows.map(toMark);
-}
-
-function toMark(row: Row): StaleMark {
-  return {
-    scope: toText(row['scope']) as ScopeKey,
-    fileNo: toInteger(row['file_no']),
-    version: toInteger(row['version']),
-  };
+  return rows.map((row) => INDEX_QUEUE.toRecord(row));
 }
 
 // Compares the scope's text too, because its number is a hash.
@@ -196,15 +189,15 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
       if (keys.length === 0) return [];
       const { sql, parameters } = fileKeys(keys);
       const rows = await connection.all(
-        'select k.scope, f.file_no, f.path, f.version, f.updated_at, f.latest_revision_id, f.hash,' +
-          ` f.deleted_at, c.content, d.version as indexed_version ${fromScopes(sql)}` +
+        `select k.scope, ${TEXTS.select('f').join(', ')}, f.deleted_at, c.content,` +
+          ` d.version as indexed_version ${fromScopes(sql)}` +
           ' cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no' +
           ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
           ' left join svc_index_doc d on d.scope_id = f.scope_id and d.file_no = f.file_no',
         parameters,
       );
       return rows.map((row) => {
-        const text = toIndexText(row);
+        const text = TEXTS.toRecord(row);
         damage.checkContent({ ...text, deletedAt: toIntegerOrNull(row['deleted_at']) });
         return text;
       });
@@ -230,6 +223,12 @@ interface MutableScope extends IndexedScope {
   stale: StaleFile[];
   blobs: IndexBlob[];
 }
+
+const TEXTS = mapTable<IndexText>(
+  'svc_file',
+  { content: 'text', indexedVersion: 'number' },
+  { only: ['scope_id', 'file_no', 'path', 'version', 'updated_at', 'latest_revision_id', 'hash'] },
+);
 
 // All joins start from these few keys.
 const fromScopes = (sql: string) =>
@@ -317,20 +316,6 @@ function toStaleFiles(json: string): StaleFile[] {
 function toFormat(value: unknown): number | null {
   const format = toIntegerOrNull(value);
   return format === DROPPING ? 0 : format;
-}
-
-function toIndexText(row: Row): IndexText {
-  return {
-    scope: toText(row['scope']) as ScopeKey,
-    fileNo: toInteger(row['file_no']),
-    path: toText(row['path']),
-    version: toInteger(row['version']),
-    updatedAt: toInteger(row['updated_at']),
-    latestRevisionId: toUuid(row['latest_revision_id'] as Uint8Array),
-    hash: toHex(row['hash'] as Uint8Array),
-    content: toTextOrNull(row['content'] ?? null),
-    indexedVersion: toIntegerOrNull(row['indexed_version']),
-  };
 }
 
 /**

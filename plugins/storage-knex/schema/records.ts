@@ -48,12 +48,14 @@ export const FILES = mapTable<FileRecord>('svc_file', { lines }, { fixed: ['file
 /** Files with the column `content` of `svc_content`. */
 export const FILE_STATES = mapTable<FileState>('svc_file', { lines, content: 'text' });
 
-/** Files with the columns `reads` and `last_read_at` of `svc_file_stat`; NULL if never read. */
-export const FILE_LISTINGS = mapTable<FileListing>('svc_file', {
-  lines,
+/** The columns of `svc_file_stat`; NULL if nothing was ever read. */
+export const READS: Unusual<Pick<FileListing, 'reads' | 'lastReadAt'>> = {
   reads: { kind: 'number', fromCell: (cell) => toIntegerOrNull(cell) ?? 0 },
   lastReadAt: 'number',
-});
+};
+
+/** Files with the columns `reads` and `last_read_at` of `svc_file_stat`. */
+export const FILE_LISTINGS = mapTable<FileListing>('svc_file', { lines, ...READS });
 
 type FileVersion = Pick<FileState, 'scope' | 'fileNo' | 'version'>;
 

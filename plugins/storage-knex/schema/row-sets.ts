@@ -1,6 +1,8 @@
 import type { CellValue, Connection, KeySet, Row, RowSet, SqlValue } from '../dialects/dialect.ts';
 import type { TableMap } from './table-map.ts';
 import { type ColumnKind, kindOf } from './columns.ts';
+import { toHex } from './ids.ts';
+import { toInteger, toText } from './rows.ts';
 import { tableOf } from './tables.ts';
 
 /** Writes records as rows; runs no statement if there are none. */
@@ -66,6 +68,32 @@ export async function findRows(
     `select ${select.join(', ')} from ${keys.sql} k cross join ${table} t on ${match}${rest}`,
     [...keys.parameters, ...parameters],
   );
+}
+
+/** Deletes rows that were read with their primary key. Returns their number. */
+export async function deleteFound(
+  connection: Connection,
+  tableName: string,
+  rows: readonly Row[],
+): Promise<number> {
+  const table = tableOf(tableName);
+  const columns = table.primaryKey;
+  return await deleteRows(connection, tableName, {
+    columns,
+    rows: rows.map((row) => columns.map((name) => toCell(kindOf(table, name), row[name]))),
+  });
+}
+
+function toCell(kind: ColumnKind, value: unknown): CellValue {
+  if (kind === 'integer') return toInteger(value);
+  return kind === 'id' || kind === 'hash' ? toHex(value as Uint8Array) : toText(value);
+}
+
+/** The columns of the primary key of `t`, for a query. */
+export function selectKey(table: string): string {
+  return tableOf(table)
+    .primaryKey.map((name) => `t.${name}`)
+    .join(', ');
 }
 
 /** Deletes the rows of a table that have one of the keys. Returns their number. */

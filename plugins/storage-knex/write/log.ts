@@ -8,9 +8,9 @@ import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
-import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
-import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
+import { deleteFound, findRows, insertRecords, selectKey } from '../schema/row-sets.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import {
@@ -76,9 +76,9 @@ export function createLogStore(database: SqlDatabase): LogStore {
 
 /** The tables whose rows expire, with the column that tells their age. */
 const AGED = {
-  events: { table: 'svc_event', time: 'started_at', key: 'id' },
-  access: { table: 'svc_access_log', time: 'at', key: 'id' },
-  idempotency: { table: 'svc_idempotency', time: 'created_at', key: 'key_hash' },
+  events: { table: 'svc_event', time: 'started_at' },
+  access: { table: 'svc_access_log', time: 'at' },
+  idempotency: { table: 'svc_idempotency', time: 'created_at' },
 } as const;
 
 const GET_EVENTS =
@@ -256,14 +256,11 @@ async function expireRows(
   what: keyof typeof AGED,
   { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const { table, key } = AGED[what];
+  const { table } = AGED[what];
   const { from, order, parameters } = await findOlder(connection, what, before);
   const rows = await connection.all(
-    `select t.scope_id, t.${key} ${from} order by t.${order} limit ?`,
+    `select ${selectKey(table)} ${from} order by t.${order} limit ?`,
     [...parameters, limit],
   );
-  return await deleteRows(connection, table, {
-    columns: ['scope_id', key],
-    rows: rows.map((row) => [toInteger(row['scope_id']), toHex(row[key] as Uint8Array)]),
-  });
+  return await deleteFound(connection, table, rows);
 }

@@ -9,7 +9,7 @@ import type { CountedRange, RollUp, RollupFilter } from '../../../core/contracts
 import { assertScope } from '../../../core/files/paths.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
-import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
+import { deleteFound, findRows, replaceRecords, selectKey } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { mapTable } from '../schema/table-map.ts';
@@ -172,20 +172,11 @@ export async function expireRollupRows(
   grain: RollupGrain,
   { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const source = connection.dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+  const source = connection.dialect.byIndex('svc_rollup', 't', 'svc_rollup_bucket');
   const rows = await connection.all(
-    `select ${KEYS.map((key) => `r.${key}`).join(', ')} from ${source}` +
-      ' where r.grain = ? and r.bucket < ? order by r.bucket, r.scope_id limit ?',
+    `select ${selectKey('svc_rollup')} from ${source}` +
+      ' where t.grain = ? and t.bucket < ? order by t.bucket, t.scope_id limit ?',
     [GRAIN_MS[grain], before, limit],
   );
-  return await deleteRows(connection, 'svc_rollup', {
-    columns: KEYS,
-    rows: rows.map((row) => [
-      toInteger(row['scope_id']),
-      toInteger(row['grain']),
-      toInteger(row['bucket']),
-      toText(row['tool']),
-      Buffer.from(row['instance_id'] as Uint8Array).toString('hex'),
-    ]),
-  });
+  return await deleteFound(connection, 'svc_rollup', rows);
 }
