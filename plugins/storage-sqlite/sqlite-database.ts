@@ -480,7 +480,7 @@ function createSqliteKnex(
   use: (run: (connection: SqliteConnection) => Promise<unknown>) => Promise<unknown>,
 ): Promise<Knex> {
   return createKnex({ client: 'sqlite3', useNullAsDefault: true }, (sql, bindings) => {
-    const method = /^(?:select|with)\b/i.test(sql) ? 'all' : 'run';
+    const method = /^(?:select|with|pragma)\b/i.test(sql) ? 'all' : 'run';
     return use((connection) => connection[method](sql, bindings as readonly SqlValue[]));
   });
 }

@@ -64,10 +64,8 @@ export interface Dialect {
   columnType(kind: ColumnKind, length: number | undefined): string;
   /** The text after the closing bracket of `create table`. */
   tableSuffix(table: TableDefinition): string;
-  /** The complete statement that creates an index. */
-  createIndex(knex: Knex, index: IndexDefinition): string;
-  hasIndex(knex: Knex, index: IndexDefinition): Promise<boolean>;
-  hasColumn(knex: Knex, table: string, column: string): Promise<boolean>;
+  /** Creates an index that may exist already. */
+  createIndex(knex: Knex, index: IndexDefinition): Promise<void>;
 
   /** Writes rows. A set has each file, scope or id at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;
@@ -93,9 +91,6 @@ export interface Dialect {
    * than any earlier row's of the same name.
    */
   readonly claimLease: string;
-  /** The size in bytes of a text or binary column, as an SQL expression. */
-  byteLength(column: string): string;
-
   /**
    * A condition with one bound parameter: `text` contains it, ignoring the case of ASCII letters.
    */

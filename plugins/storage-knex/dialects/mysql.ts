@@ -12,7 +12,7 @@ import type {
 } from './dialect.ts';
 import { toHashHex, toIdHex } from '../schema/ids.ts';
 import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';
-import { successorOf } from '../read/text-range.ts';
+import { pathBehind, successorOf } from '../read/text-range.ts';
 
 /**
  * The most rows in one statement. Smaller numbers are split into powers of two, so there are few
@@ -59,30 +59,17 @@ export const MYSQL_DIALECT: Dialect = {
     return ' collate utf8mb4_bin engine=InnoDB row_format=dynamic';
   },
 
-  createIndex(knex, index) {
-    const bindings = [index.name, index.table, ...index.columns];
-    const columns = index.columns.map(() => '??').join(', ');
-    // Ignores `where`: MySQL has no partial indexes, so the index holds all rows.
-    const sql = `create ${index.unique === true ? 'unique ' : ''}index ?? on ?? (${columns})`;
-    return knex.raw(sql, bindings).toQuery();
-  },
-
-  async hasIndex(knex, index) {
-    const rows = await knex('information_schema.statistics')
+  // Ignores `where`: MySQL has no partial indexes, so the index holds all rows.
+  async createIndex(knex, { name, table, columns, unique = false }) {
+    const existing = await knex('information_schema.statistics')
       .whereRaw('table_schema = database()')
-      .where({ table_name: index.table, index_name: index.name })
+      .where({ table_name: table, index_name: name })
       .limit(1)
       .select('index_name');
-    return rows.length > 0;
-  },
-
-  async hasColumn(knex, table, column) {
-    const rows = await knex('information_schema.columns')
-      .whereRaw('table_schema = database()')
-      .where({ table_name: table, column_name: column })
-      .limit(1)
-      .select('column_name');
-    return rows.length > 0;
+    if (existing.length > 0) return;
+    const places = columns.map(() => '??').join(', ');
+    const kind = unique ? 'unique index' : 'index';
+    await knex.raw(`create ${kind} ?? on ?? (${places})`, [name, table, ...columns]);
   },
 
   insertRows,
@@ -109,10 +96,6 @@ export const MYSQL_DIALECT: Dialect = {
     ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
     ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
     ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',
-
-  byteLength(column) {
-    return `octet_length(${column})`;
-  },
 
   containsText(text) {
     // lower() does not change binary text, and changes more than ASCII in utf8mb4. The Hebrew
@@ -310,31 +293,22 @@ function byteSize(value: SqlValue): number {
  */
 function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const { scopeId, folder, after, order, limit } = query;
-  const end = successorOf(folder);
   const slash = "locate('/', f.path, :restAt)";
   const entry = `case ${slash} when 0 then substr(f.path, :restAt) else substr(f.path, :restAt, ${slash} - :restAt + 1) end`;
   const isAscending = order === 'asc';
-  const bounds = ['f.path >= :start'];
-  if (isAscending && end !== null) bounds.push('f.path < :end');
-  if (!isAscending && (after !== null || end !== null)) bounds.push('f.path < :stop');
   const sql =
     'select e.entry, count(*) as files, sum(e.size) as bytes, max(e.updated_at) as updated_at from' +
     ` (select ${entry} as entry, f.size, f.updated_at from svc_file f force index (primary)` +
-    ` where f.scope_id = :scopeId and f.deleted_at is null and ${bounds.join(' and ')}) e` +
+    ' where f.scope_id = :scopeId and f.deleted_at is null' +
+    ' and f.path >= :start and f.path < :end) e' +
     ` group by e.entry order by e.entry ${isAscending ? 'asc' : 'desc'} limit :limit`;
   return knex.raw(sql, {
     scopeId,
     limit,
     restAt: Buffer.byteLength(folder) + 1,
-    start: isAscending && after !== null ? startAfter(folder, after) : folder,
-    ...(end === null ? {} : { end }),
-    ...(after === null ? (end === null ? {} : { stop: end }) : { stop: folder + after }),
+    start: isAscending && after !== null ? pathBehind(folder, after) : folder,
+    end: !isAscending && after !== null ? folder + after : successorOf(folder),
   });
-}
-
-function startAfter(folder: string, after: string): string {
-  // 0 is the character after /, and paths contain no control characters.
-  return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
 }
 
 /** What a failed statement means for its transaction and connection. */

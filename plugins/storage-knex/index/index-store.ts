@@ -175,12 +175,11 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
 
     async listFiles(scope, prefix) {
       assertScope(scope);
-      const end = successorOf(prefix);
       const rows = await connection.all(
         'select f.file_no, f.path from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
-          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null and f.path >= ?' +
-          (end === null ? '' : ' and f.path < ?'),
-        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end])],
+          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null' +
+          ' and f.path >= ? and f.path < ?',
+        [toScopeId(scope), scope, prefix, successorOf(prefix)],
       );
       return rows.map((row) => ({ fileNo: toInteger(row['file_no']), path: toText(row['path']) }));
     },
@@ -205,12 +204,11 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
 
     async listKeys(scope, prefix, limit) {
       assertScope(scope);
-      const end = successorOf(prefix);
       const rows = await connection.all(
         'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
-          ' where s.scope_id = ? and s.scope = ? and p.term >= ?' +
-          `${end === null ? '' : ' and p.term < ?'} order by p.term limit ?`,
-        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end]), limit],
+          ' where s.scope_id = ? and s.scope = ? and p.term >= ? and p.term < ?' +
+          ' order by p.term limit ?',
+        [toScopeId(scope), scope, prefix, successorOf(prefix), limit],
       );
       return rows.map((row) => toText(row['term']));
     },

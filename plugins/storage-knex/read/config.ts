@@ -1,7 +1,6 @@
 import type { ConfigStore } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import type { SqlValue } from '../dialects/dialect.ts';
 import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
@@ -17,13 +16,10 @@ export function createConfigStore(database: SqlDatabase): ConfigStore {
   const { skew } = database;
   return {
     async entries(prefix) {
-      const end = successorOf(prefix);
-      const parameters: SqlValue[] = end === null ? [prefix] : [prefix, end];
       const rows = await database.read((connection) =>
         connection.all(
-          'select `key`, value from svc_config where `key` >= ?' +
-            `${end === null ? '' : ' and `key` < ?'} order by \`key\``,
-          parameters,
+          'select `key`, value from svc_config where `key` >= ? and `key` < ? order by `key`',
+          [prefix, successorOf(prefix)],
         ),
       );
       return Object.fromEntries(

@@ -99,9 +99,8 @@ export function pathsFrom(
 ): { where: string; parameters: SqlValue[] } {
   // One lower bound, the greater one: with two, the database might seek to the wrong one.
   const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
-  const end = successorOf(prefix);
   return {
-    where: `f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}`,
-    parameters: [isPastPrefix ? after : prefix, ...(end === null ? [] : [end])],
+    where: `f.path ${isPastPrefix ? '>' : '>='} ? and f.path < ?`,
+    parameters: [isPastPrefix ? after : prefix, successorOf(prefix)],
   };
 }
