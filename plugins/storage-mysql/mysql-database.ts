@@ -22,7 +22,6 @@ import {
 import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
 import { SCHEMA_VERSION } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
-import { createAbsentRows } from '../storage-knex/write/write-set.ts';
 import { Connections, type Session } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
@@ -159,7 +158,6 @@ export class MysqlDatabase implements SqlDatabase {
         if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
         return isWritten ? { result } : null;
       },
-      create: createAbsentRows,
     });
   }
 

@@ -134,7 +134,13 @@ export class SqliteDatabase implements SqlDatabase {
     });
   }
 
-  async checkFiles(): Promise<void> {
+  async ping(): Promise<void> {
+    await this.checkFiles();
+    await this.read((connection) => connection.all('select 1 as alive', []));
+  }
+
+  /** Throws `STORAGE_DAMAGED` if the files were replaced since they were opened. */
+  private async checkFiles(): Promise<void> {
     const { files, readers, writer } = this.live();
     for (let attempt = 0; ; attempt += 1) {
       try {

@@ -254,7 +254,7 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const past = `case ${slash} when 0 then w.path || char(1) else ${pastFolder} end`;
   const isAscending = order === 'asc';
   const first = isAscending ? folder : end;
-  const next = isAscending ? pathBehind : (own: string, entry: string) => own + entry;
+  const next = (own: string) => (isAscending ? pathBehind(folder, own) : folder + own);
   const seek = (start: string) =>
     '(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null and' +
     (isAscending
@@ -275,7 +275,7 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
     folder,
     limit,
     restAt: [...folder].length + 1,
-    start: after === null ? first : next(folder, after),
+    start: after === null ? first : next(after),
     end,
   });
 }

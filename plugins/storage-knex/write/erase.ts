@@ -121,12 +121,11 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
         return { next: isEnd ? null : (records.at(-1)?.id ?? null), changed: changed.length };
       }),
 
-    ...(database.settle === undefined ? {} : { settle: () => database.settle?.() ?? NOTHING }),
-    ...(database.vacuum === undefined ? {} : { vacuum: () => database.vacuum?.() ?? NOTHING }),
+    ...(database.settle && { settle: database.settle.bind(database) }),
+    ...(database.vacuum && { vacuum: database.vacuum.bind(database) }),
   };
 }
 
-const NOTHING = Promise.resolve();
 const LAST_ROWS = 500;
 
 /** Ids and file numbers go on from where they were: what refers to the erased ones finds nothing. */
