@@ -42,6 +42,7 @@ import { SqliteContents } from './kept-contents.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
+import { untilUnlocked } from './until-unlocked.ts';
 import { WalIndex } from './wal-index.ts';
 import { Writer } from './writer.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
@@ -291,7 +292,7 @@ export class SqliteDatabase implements SqlDatabase {
     const synchronous = place.isTemporary ? 'off' : this.options.synchronous;
     const openWriter = () => openWriterConnection(native, place.filename, synchronous);
 
-    const first = await untilUnlocked(openWriter);
+    const first = await untilUnlocked(openWriter, START_TIMEOUT_MS);
     const others: SqliteConnection[] = [];
     const openOthers = async (count: number, options: ReaderOptions) => {
       const opened: SqliteConnection[] = [];
@@ -310,7 +311,7 @@ export class SqliteDatabase implements SqlDatabase {
       const dialect = createSqliteDialect(version);
       const bind = (connection: SqliteConnection): BoundConnection =>
         Object.assign(connection, { dialect });
-      const schemaVersion = await untilUnlocked(() => readSchemaVersion(first));
+      const schemaVersion = await untilUnlocked(() => readSchemaVersion(first), START_TIMEOUT_MS);
       assertKnownSchema(schemaVersion);
       if (schemaVersion < SCHEMA_VERSION) {
         if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
@@ -469,7 +470,7 @@ export async function readSchemaVersion(connection: Pick<Connection, 'all'>): Pr
 
 async function migrateFile(connection: BoundConnection): Promise<void> {
   const knex = await createSqliteKnex((run) => run(connection));
-  await untilUnlocked(() => connection.exec('begin immediate'));
+  await untilUnlocked(() => connection.exec('begin immediate'), START_TIMEOUT_MS);
   try {
     const from = await readSchemaVersion(connection);
     assertKnownSchema(from);
@@ -502,22 +503,10 @@ async function backUp(
   const partial = `${target}.partial`;
   log.info({ schemaVersion }, 'backing up the database before its schema changes');
   await rm(partial, { force: true });
-  await untilUnlocked(() => connection.run('vacuum into ?', [partial]));
+  await untilUnlocked(() => connection.run('vacuum into ?', [partial]), START_TIMEOUT_MS);
   const file = await open(partial, 'r');
   await file.sync();
   await file.close();
   await rename(partial, target);
   log.info({ bytes: (await stat(target)).size }, 'the database is backed up');
-}
-
-async function untilUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
-  const end = performance.now() + START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isSqliteBusy(error) || performance.now() > end) throw error;
-    }
-    await sleep(10);
-  }
 }

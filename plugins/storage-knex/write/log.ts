@@ -1,6 +1,5 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
-import { MemoryError } from '../../../core/errors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import { toIdMs } from '../../../core/id-time.ts';
 import { listAccess } from '../read/access-list.ts';
@@ -12,7 +11,7 @@ import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
 import { deleteFound, findRows, insertRecords, selectKey } from '../schema/row-sets.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
-import { toScopeId } from '../schema/scope-id.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   newScopeState,
   ACCESS_ROWS,
@@ -180,9 +179,7 @@ async function ensureScopes(
   });
   for (const { scope } of [...batch.access, ...batch.events]) {
     const name = known.get(toScopeId(scope)) ?? scopes.get(toScopeId(scope));
-    if (name !== scope) {
-      throw new MemoryError('INTERNAL', 'Two scopes have the same number in the database.');
-    }
+    if (name !== scope) throw sameNumber();
   }
   return new Map(
     rows.flatMap((row) => {

@@ -21,6 +21,7 @@ import {
 } from './write-set.ts';
 
 import { newScopeState } from '../schema/records.ts';
+import { leaseLost } from './leases.ts';
 
 /** One call of `Storage.mutate`. */
 export interface Mutation {
@@ -88,9 +89,7 @@ function decideOne(
 function checkLeases(writeSet: WriteSet, request: MutateRequest): void {
   for (const guard of request.guards ?? []) {
     if (guard.kind === 'lease' && writeSet.leases.get(guard.name) !== guard.fence) {
-      throw new MemoryError('RUN_STATE', 'The lease of this run was lost.', {
-        details: { reason: 'lease_lost' },
-      });
+      throw leaseLost();
     }
   }
 }

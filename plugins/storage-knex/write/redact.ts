@@ -1,10 +1,9 @@
 import type { ErasureStore } from '../../../core/contracts/erasure.ts';
-import type { NewRevision } from '../../../core/contracts/records.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
 import { readFile } from '../read/files.ts';
 import { readHold } from '../read/holds.ts';
 import { AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
-import { insertRecords } from '../schema/row-sets.ts';
+import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 
@@ -27,13 +26,15 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
       );
       const hold = await readHold(connection, key.scope);
       const file = await readFile(connection, key);
-      const rows: NewRevision[] = [];
-      for (const version of file === null ? [] : versions) {
-        const [row] = await connection.all(GET_ROW, [scopeId, file?.fileNo ?? 0, version]);
-        if (row !== undefined) {
-          rows.push(NEW_REVISIONS.toRecord({ ...row, path: key.path }, key.scope));
-        }
-      }
+      const found = await findRows(connection, 'svc_revision', {
+        columns: ['scope_id', 'file_no', 'version'],
+        rows: file === null ? [] : versions.map((version) => [scopeId, file.fileNo, version]),
+        select: NEW_REVISIONS.select('t'),
+        rest: ' order by t.version',
+      });
+      const rows = found.map((row) =>
+        NEW_REVISIONS.toRecord({ ...row, path: key.path }, key.scope),
+      );
       const decision = decide({ file, hold, rows });
       await insertRecords(connection, decision.rows, {
         into: NEW_REVISIONS,
@@ -47,7 +48,3 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
     });
   };
 }
-
-const GET_ROW =
-  `select ${NEW_REVISIONS.select('r').join(', ')} from svc_revision r` +
-  ' where r.scope_id = ? and r.file_no = ? and r.version = ?';

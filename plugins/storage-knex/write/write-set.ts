@@ -16,7 +16,7 @@ import type { Connection } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
-import { toScopeId } from '../schema/scope-id.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   ACCESS_ROWS,
   AUDIT_ROWS,
@@ -300,11 +300,4 @@ function changed<T>(slots: Iterable<Slot<T>>): T[] {
     if (now !== null && now !== before) rows.push(now);
   }
   return rows;
-}
-
-function sameNumber(): MemoryError {
-  return new MemoryError(
-    'INTERNAL',
-    'Two scopes have the same number in the database, so one of them can not be used.',
-  );
 }
