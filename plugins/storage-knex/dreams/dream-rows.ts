@@ -9,12 +9,12 @@ import type { Row } from '../dialects/dialect.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { mapTable } from '../schema/table-map.ts';
 
-/** The scope of a user: the tables hold the user's id. */
-const scope = { name: 'user_id', kind: 'user' } as const;
+/** The tables of dreams hold the user's id in place of the scope's text. */
+export const USER_SCOPE = { name: 'user_id', kind: 'user' } as const;
 
 export const DREAM_USERS = mapTable<DreamUserRecord>(
   'svc_dream_run',
-  { scope, paused: 'boolean' },
+  { scope: USER_SCOPE, paused: 'boolean' },
   { fixed: ['user_id'] },
 );
 
@@ -38,7 +38,7 @@ export function toDreamUser(row: Row): DreamUser {
   };
 }
 
-const run = { scope, dryRun: 'boolean', isWaiting: 'boolean' } as const;
+const run = { scope: USER_SCOPE, dryRun: 'boolean', isWaiting: 'boolean' } as const;
 
 /** Runs without their details. */
 export const DREAM_RUN_LISTINGS = mapTable<DreamRunListing>('svc_dream_history', run, {

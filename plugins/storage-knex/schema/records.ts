@@ -170,4 +170,10 @@ export const IDEMPOTENCY_ROWS = mapTable<IdempotencyRecord>('svc_idempotency');
 
 export const AUDIT_ROWS = mapTable<AuditRecord>('svc_admin_audit', { details: 'json' });
 
-export const BUDGETS = mapTable<{ name: string; used: number }>('svc_budget');
+/** How many writes of a budget were made. */
+export interface Budget {
+  name: string;
+  used: number;
+}
+
+export const BUDGETS = mapTable<Budget>('svc_budget');
