@@ -30,6 +30,14 @@ const ACCESS_A_PART = 512;
 /** Makes the store of access rows and events. */
 export function createLogStore(database: SqlDatabase): LogStore {
   const { skew } = database;
+  const readEvents = async (column: string, id: string, limit: number): Promise<EventRecord[]> => {
+    const bytes = parseIdBytes(id);
+    if (bytes === null) return [];
+    const rows = await database.read((connection) =>
+      connection.all(`${GET_EVENTS} where e.${column} = ? order by e.id limit ?`, [bytes, limit]),
+    );
+    return rows.map((row) => EVENTS.toRecord(row));
+  };
   return {
     async append(batch) {
       for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
@@ -40,27 +48,10 @@ export function createLogStore(database: SqlDatabase): LogStore {
     },
     listAccess: (filter, page) =>
       database.list((connection) => listAccess(connection, filter, page)),
-    async eventsOfTrace(traceId) {
-      const bytes = parseIdBytes(traceId);
-      if (bytes === null) return [];
-      return await database.read(async (connection) => {
-        const rows = await connection.all(
-          `${GET_EVENTS} where e.trace_id = ? order by e.id limit ${EVENTS_OF_TRACE}`,
-          [bytes],
-        );
-        return rows.map((row) => EVENTS.toRecord(row));
-      });
-    },
+    eventsOfTrace: (traceId) => readEvents('trace_id', traceId, EVENTS_OF_TRACE),
     async eventOfToolCall(toolCallId) {
-      const bytes = parseIdBytes(toolCallId);
-      if (bytes === null) return null;
-      return await database.read(async (connection) => {
-        const [row] = await connection.all(
-          `${GET_EVENTS} where e.tool_call_id = ? order by e.id limit 1`,
-          [bytes],
-        );
-        return row === undefined ? null : EVENTS.toRecord(row);
-      });
+      const [event = null] = await readEvents('tool_call_id', toolCallId, 1);
+      return event;
     },
     expire: (what, before, limit) =>
       database.write((connection) => expireRows(connection, what, { before, limit })),
