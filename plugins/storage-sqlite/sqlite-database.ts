@@ -177,28 +177,15 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await this.live().readers.use(run);
-    } catch (error) {
-      throw this.toError(error);
-    }
+    return await this.live().readers.use(run).catch(this.rethrow);
   }
 
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await this.live().readers.snapshot(run);
-    } catch (error) {
-      throw this.toError(error);
-    }
+    return await this.live().readers.snapshot(run).catch(this.rethrow);
   }
 
   async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    const { writer } = this.live();
-    try {
-      return await writer.write(run);
-    } catch (error) {
-      throw await this.toWriteError(error);
-    }
+    return await this.live().writer.write(run).catch(this.rethrowWrite);
   }
 
   async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
@@ -209,22 +196,15 @@ export class SqliteDatabase implements SqlDatabase {
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
-    const { writer } = this.live();
-    try {
-      return (await writer.mutate({ request, decide })) as R;
-    } catch (error) {
-      throw await this.toWriteError(error);
-    }
+    const result = this.live().writer.mutate({ request, decide }) as Promise<R>;
+    return await result.catch(this.rethrowWrite);
   }
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
     opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
-    try {
-      return await run(toKnexConnection(await opened.knex, opened.dialect));
-    } catch (error) {
-      throw this.toError(error);
-    }
+    const connection = toKnexConnection(await opened.knex, opened.dialect);
+    return await run(connection).catch(this.rethrow);
   }
 
   /** Copies the log into the database and empties it: its pages are from before what was removed. */
@@ -261,19 +241,19 @@ export class SqliteDatabase implements SqlDatabase {
     return this.damage.note(translateSqliteError(error));
   }
 
+  private readonly rethrow = (error: unknown): never => {
+    throw this.toError(error);
+  };
+
   /** A write that meets damage may have met another file, from which nothing must be answered. */
-  private async toWriteError(error: unknown): Promise<MemoryError> {
+  private readonly rethrowWrite = async (error: unknown): Promise<never> => {
     const failure = translateSqliteError(error);
     if (failure.code === 'STORAGE_DAMAGED' && this.opened !== null) {
       const { files, readers } = this.opened;
-      try {
-        await readers.use((connection) => files.check(connection));
-      } catch (lost) {
-        return this.toError(lost);
-      }
+      await readers.use((connection) => files.check(connection)).catch(this.rethrow);
     }
-    return this.damage.note(failure);
-  }
+    throw this.damage.note(failure);
+  };
 
   private live(): Opened {
     if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
