@@ -119,8 +119,10 @@ export function mapTable<T extends object>(
   };
 }
 
-interface Property extends Column<unknown> {
+interface Property extends Pick<Column<unknown>, 'name' | 'kind'> {
   property: string;
+  toCell: Column<unknown>['toCell'] | undefined;
+  fromCell: Column<unknown>['fromCell'] | undefined;
   isJoined: boolean;
   isNullable: boolean;
 }
@@ -130,14 +132,17 @@ function toProperty(
   property: string,
   unusual: Kind | Partial<Column<unknown>>,
 ): Property {
-  const column = typeof unusual === 'string' ? { kind: unusual } : unusual;
+  const column: Partial<Column<unknown>> =
+    typeof unusual === 'string' ? { kind: unusual } : unusual;
   const name = column.name ?? toSnakeCase(property);
   const definition = table.columns.find((one) => one.name === name);
   const kind = column.kind ?? (definition && usualKind(definition));
   if (kind === undefined) throw new Error(`${table.name} has no column ${name}.`);
   const isJoined = definition === undefined;
   const isNullable = isJoined || definition.nullable === true;
-  return { ...column, property, name, kind, isJoined, isNullable };
+  // The same shape for all of them: every row that is read or written goes through them.
+  const { toCell, fromCell } = column;
+  return { property, name, kind, toCell, fromCell, isJoined, isNullable };
 }
 
 const USUAL_KINDS: Readonly<Record<ColumnKind, Kind>> = {
