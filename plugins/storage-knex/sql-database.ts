@@ -34,17 +34,13 @@ export interface SqlDatabase {
   init(options: StorageOptions): Promise<void>;
   close(): Promise<void>;
   describe(): Promise<StorageDescription>;
-  /**
-   * Rejects with `STORAGE_DAMAGED` if the database's files were replaced since they were opened.
-   */
-  checkFiles?(): Promise<void>;
+  /** Implements `Storage.ping`, except for damage that is known. */
+  ping(): Promise<void>;
   /** Problems of the database below its tables, one sentence each. */
   inspect?(): Promise<readonly string[]>;
   /** Implements `ErasureStore.settle` and `vacuum`. */
   settle?(): Promise<void>;
   vacuum?(): Promise<void>;
-  /** Implements `Storage.ping`; by default it makes a read. */
-  ping?(): Promise<void>;
 
   /** Runs statements on a read-only connection, each on the newest state. */
   read<T>(run: (connection: Connection) => Promise<T>): Promise<T>;

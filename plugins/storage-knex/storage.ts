@@ -23,9 +23,7 @@ export function createStorage(database: SqlDatabase): Storage {
     close: () => database.close(),
     async ping() {
       database.damage.assertNone();
-      await database.checkFiles?.();
-      if (database.ping !== undefined) return await database.ping();
-      await database.read((connection) => connection.all('select 1 as alive', []));
+      await database.ping();
     },
     noteDamage: (error) => void database.damage.note(error),
     describe: () => database.describe(),

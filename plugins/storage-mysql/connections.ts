@@ -60,7 +60,12 @@ export class Connections {
     this.timeoutMs = statementTimeoutMs;
     this.setup = setup;
     this.pool = createPool({
-      ...toConnectionOptions(settings.server),
+      ...settings.server,
+      charset: 'utf8mb4_bin',
+      enableKeepAlive: true,
+      keepAliveInitialDelay: 10_000,
+      // Refuses several statements in one text.
+      multipleStatements: false,
       connectionLimit: limit,
       maxPreparedStatements: KEPT_STATEMENTS,
       connectTimeout: Math.min(statementTimeoutMs, 5_000),
@@ -135,20 +140,6 @@ export class Connections {
       });
     });
   }
-}
-
-/** The options for mysql2. */
-function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['server']) {
-  return {
-    ...server,
-    ...(ssl === undefined ? {} : { ssl }),
-    ...(socketPath === undefined ? {} : { socketPath }),
-    charset: 'utf8mb4_bin',
-    enableKeepAlive: true,
-    keepAliveInitialDelay: 10_000,
-    // Refuses several statements in one text.
-    multipleStatements: false,
-  };
 }
 
 function ignore(): void {

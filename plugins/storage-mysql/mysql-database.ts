@@ -26,7 +26,6 @@ import {
   checkMutateRequest,
   type Mutation,
 } from '../storage-knex/write/mutation.ts';
-import { createAbsentRows } from '../storage-knex/write/write-set.ts';
 import { Connections, type Session } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
@@ -88,7 +87,8 @@ export class MysqlDatabase implements SqlDatabase {
     const { opened } = this;
     if (opened === null) return;
     await Promise.allSettled(this.underWay);
-    await Promise.all([opened.agents, opened.snapshots, opened.lists, opened.pings].map(closeAll));
+    const { agents, snapshots, lists, pings } = opened;
+    await Promise.all([agents, snapshots, lists, pings].map((each) => each.close()));
   }
 
   async ping(): Promise<void> {
@@ -169,7 +169,6 @@ export class MysqlDatabase implements SqlDatabase {
           if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
           return isWritten ? { result } : null;
         },
-        create: createAbsentRows,
       });
     const work = this.shared.run(agents, { mutation, until, alone });
     return (await this.track(work)) as R;
@@ -204,12 +203,9 @@ export class MysqlDatabase implements SqlDatabase {
   private async open(log: StorageOptions['log']): Promise<Opened> {
     const { settings } = this;
     const facts = await this.askServer(log);
-    const wsrepSyncWait = settings.wsrepSyncWait ?? (facts.isGalera ? 1 : 0);
+    const wsrepSyncWait = facts.isGalera ? (settings.wsrepSyncWait ?? 1) : null;
     const setup = (kind: SessionKind) =>
-      setupOf(settings, kind, {
-        wsrepSyncWait: facts.isGalera ? wsrepSyncWait : null,
-        hasIdleLimit: facts.isMariadb,
-      });
+      setupOf(settings, kind, { wsrepSyncWait, hasIdleLimit: facts.isMariadb });
     const agents = new Connections(settings, {
       limit: settings.connections,
       setup: setup('agents'),
@@ -233,7 +229,7 @@ export class MysqlDatabase implements SqlDatabase {
     const limit = Math.max(2, Math.ceil(settings.connections / 2));
     return {
       facts,
-      wsrepSyncWait: facts.isGalera ? wsrepSyncWait : null,
+      wsrepSyncWait,
       agents,
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
       lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
@@ -346,10 +342,6 @@ function rethrowTranslated(error: unknown): never {
 
 function after(ms: number): number {
   return performance.now() + ms;
-}
-
-function closeAll(connections: Connections): Promise<void> {
-  return connections.close();
 }
 
 function driverName(): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import type { ConnectionOptions, SslOptions } from 'mysql2';
 import Type from 'typebox';
 import { ConfigError } from '../../core/config/error.ts';
 import {
@@ -113,24 +114,7 @@ export interface MysqlSettings extends Pick<
   | 'wsrepSyncWait'
 > {
   /** The connection options for mysql2. */
-  server: {
-    host: string;
-    port: number;
-    socketPath: string | undefined;
-    user: string;
-    password: string;
-    database: string;
-    ssl: Ssl | undefined;
-  };
-}
-
-/** mysql2's own TLS options. */
-export interface Ssl {
-  rejectUnauthorized: boolean;
-  verifyIdentity: boolean;
-  ca?: string;
-  cert?: string;
-  key?: string;
+  server: ConnectionOptions;
 }
 
 /**
@@ -154,11 +138,11 @@ export function parseMysqlOptions(given: MysqlOptions): MysqlSettings {
     server: {
       host,
       port,
-      socketPath: socketPath ?? undefined,
       user,
       password,
       database,
-      ssl: tls === 'disabled' ? undefined : toSsl(tls, tlsFiles),
+      ...(socketPath === null ? {} : { socketPath }),
+      ...(tls === 'disabled' ? {} : { ssl: toSsl(tls, tlsFiles) }),
     },
   };
 }
@@ -213,8 +197,8 @@ function decode(text: string): string {
   }
 }
 
-function toSsl(tls: TlsMode, files: NonNullable<MysqlOptions['tlsFiles']>): Ssl {
-  const ssl: Ssl = {
+function toSsl(tls: TlsMode, files: NonNullable<MysqlOptions['tlsFiles']>): SslOptions {
+  const ssl: SslOptions = {
     rejectUnauthorized: tls !== 'required',
     verifyIdentity: tls === 'verify-identity',
   };

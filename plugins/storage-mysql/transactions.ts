@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '../../core/errors.ts';
 import type { Connection } from '../storage-knex/dialects/dialect.ts';
 import { classifyMysqlError, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
-import { AbsentRows } from '../storage-knex/write/write-set.ts';
+import { AbsentRows, createAbsentRows } from '../storage-knex/write/write-set.ts';
 import type { Connections, Session } from './connections.ts';
 
 /** How often a transaction runs again at most. */
@@ -27,8 +27,6 @@ export interface TransactionOptions<T> {
    * was written after all, `null` if not. Absent if nobody can tell.
    */
   commitOutcome?: (connection: Connection) => Promise<{ result: T } | null>;
-  /** Creates rows that `run` has to lock and did not find. */
-  create?: (connection: Connection, rows: AbsentRows) => Promise<void>;
   /** No statement is sent after this point of `performance.now()`; by default there is no limit. */
   until?: number;
   /** Set if a COMMIT of the same changes got no answer. */
@@ -71,7 +69,7 @@ export async function runTransaction<T>(
       !isWorthReplaying(error, options, { lostUntil, lockedUntil: start + lockTimeoutMs });
     if (isUnknown && (isOver || options.commitOutcome === undefined)) throw outcomeUnknown(error);
     if (isOver) throw translateMysqlError(error);
-    if (error instanceof AbsentRows) await createRows(connections, options, error);
+    if (error instanceof AbsentRows) await createRows(connections, error);
     else await sleep(Math.random() * stepOf(error) * 2 ** replays);
   }
 }
@@ -110,13 +108,10 @@ function isRefusedCommit(error: unknown): boolean {
   return ['conflict', 'full'].includes(classifyMysqlError(error));
 }
 
-async function createRows<T>(
-  connections: Connections,
-  { create }: TransactionOptions<T>,
-  rows: AbsentRows,
-): Promise<void> {
+/** Creates rows that a transaction has to lock and did not find. */
+async function createRows(connections: Connections, rows: AbsentRows): Promise<void> {
   try {
-    await connections.use(async (session) => create?.(session, rows));
+    await connections.use((session) => createAbsentRows(session, rows));
   } catch (error) {
     // Others create the same rows; they will exist when the transaction runs again.
     if (classifyMysqlError(error) !== 'conflict') throw translateMysqlError(error);
@@ -125,10 +120,10 @@ async function createRows<T>(
 
 function isWorthReplaying<T>(
   error: unknown,
-  { create, replaysDuplicates }: TransactionOptions<T>,
+  { replaysDuplicates }: TransactionOptions<T>,
   { lostUntil, lockedUntil }: { lostUntil: number; lockedUntil: number },
 ): boolean {
-  if (error instanceof AbsentRows) return create !== undefined;
+  if (error instanceof AbsentRows) return true;
   switch (classifyMysqlError(error)) {
     case 'conflict':
       return true;

@@ -7,6 +7,7 @@ import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sql
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
+import { untilUnlocked } from './until-unlocked.ts';
 
 /** How long a claim waits for a taken lock. `readOwner` holds it for a moment, too. */
 const CLAIM_MS = 300;
@@ -151,8 +152,8 @@ async function hold(connection: SqliteConnection, token: string, address: string
       Date.now(),
     ]);
     await connection.exec('commit');
-  });
-  await untilUnlocked(() => connection.exec('begin immediate'));
+  }, CLAIM_MS);
+  await untilUnlocked(() => connection.exec('begin immediate'), CLAIM_MS);
   const row = await connection.get('select token from owner', []);
   if (row?.['token'] === token) return;
   await connection.exec('rollback');
@@ -163,16 +164,4 @@ async function hold(connection: SqliteConnection, token: string, address: string
 async function readInfo(connection: SqliteConnection): Promise<OwnerInfo | null> {
   const row = await connection.get('select address, pid from owner limit 1', []);
   return row === null ? null : { address: String(row['address']), pid: Number(row['pid']) };
-}
-
-async function untilUnlocked<T>(attempt: () => Promise<T>, limitMs = CLAIM_MS): Promise<T> {
-  const end = performance.now() + limitMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isSqliteBusy(error) || performance.now() > end) throw error;
-    }
-    await sleep(20);
-  }
 }

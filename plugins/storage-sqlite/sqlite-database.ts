@@ -42,6 +42,7 @@ import { SqliteContents } from './kept-contents.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
+import { untilUnlocked } from './until-unlocked.ts';
 import { WalIndex } from './wal-index.ts';
 import { Writer } from './writer.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
@@ -134,7 +135,13 @@ export class SqliteDatabase implements SqlDatabase {
     });
   }
 
-  async checkFiles(): Promise<void> {
+  async ping(): Promise<void> {
+    await this.checkFiles();
+    await this.read((connection) => connection.all('select 1 as alive', []));
+  }
+
+  /** Throws `STORAGE_DAMAGED` if the files were replaced since they were opened. */
+  private async checkFiles(): Promise<void> {
     const { files, readers, writer } = this.live();
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -170,28 +177,15 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await this.live().readers.use(run);
-    } catch (error) {
-      throw this.toError(error);
-    }
+    return await this.live().readers.use(run).catch(this.rethrow);
   }
 
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await this.live().readers.snapshot(run);
-    } catch (error) {
-      throw this.toError(error);
-    }
+    return await this.live().readers.snapshot(run).catch(this.rethrow);
   }
 
   async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    const { writer } = this.live();
-    try {
-      return await writer.write(run);
-    } catch (error) {
-      throw await this.toWriteError(error);
-    }
+    return await this.live().writer.write(run).catch(this.rethrowWrite);
   }
 
   async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
@@ -202,22 +196,15 @@ export class SqliteDatabase implements SqlDatabase {
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
-    const { writer } = this.live();
-    try {
-      return (await writer.mutate({ request, decide })) as R;
-    } catch (error) {
-      throw await this.toWriteError(error);
-    }
+    const result = this.live().writer.mutate({ request, decide }) as Promise<R>;
+    return await result.catch(this.rethrowWrite);
   }
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
     opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
-    try {
-      return await run(toKnexConnection(await opened.knex, opened.dialect));
-    } catch (error) {
-      throw this.toError(error);
-    }
+    const connection = toKnexConnection(await opened.knex, opened.dialect);
+    return await run(connection).catch(this.rethrow);
   }
 
   /** Copies the log into the database and empties it: its pages are from before what was removed. */
@@ -254,19 +241,19 @@ export class SqliteDatabase implements SqlDatabase {
     return this.damage.note(translateSqliteError(error));
   }
 
+  private readonly rethrow = (error: unknown): never => {
+    throw this.toError(error);
+  };
+
   /** A write that meets damage may have met another file, from which nothing must be answered. */
-  private async toWriteError(error: unknown): Promise<MemoryError> {
+  private readonly rethrowWrite = async (error: unknown): Promise<never> => {
     const failure = translateSqliteError(error);
     if (failure.code === 'STORAGE_DAMAGED' && this.opened !== null) {
       const { files, readers } = this.opened;
-      try {
-        await readers.use((connection) => files.check(connection));
-      } catch (lost) {
-        return this.toError(lost);
-      }
+      await readers.use((connection) => files.check(connection)).catch(this.rethrow);
     }
-    return this.damage.note(failure);
-  }
+    throw this.damage.note(failure);
+  };
 
   private live(): Opened {
     if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
@@ -285,7 +272,7 @@ export class SqliteDatabase implements SqlDatabase {
     const synchronous = place.isTemporary ? 'off' : this.options.synchronous;
     const openWriter = () => openWriterConnection(native, place.filename, synchronous);
 
-    const first = await untilUnlocked(openWriter);
+    const first = await untilUnlocked(openWriter, START_TIMEOUT_MS);
     const others: SqliteConnection[] = [];
     const openOthers = async (count: number, options: ReaderOptions) => {
       const opened: SqliteConnection[] = [];
@@ -304,7 +291,7 @@ export class SqliteDatabase implements SqlDatabase {
       const dialect = createSqliteDialect(version);
       const bind = (connection: SqliteConnection): BoundConnection =>
         Object.assign(connection, { dialect });
-      const schemaVersion = await untilUnlocked(() => readSchemaVersion(first));
+      const schemaVersion = await untilUnlocked(() => readSchemaVersion(first), START_TIMEOUT_MS);
       assertKnownSchema(schemaVersion);
       if (schemaVersion < SCHEMA_VERSION) {
         if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
@@ -463,7 +450,7 @@ export async function readSchemaVersion(connection: Pick<Connection, 'all'>): Pr
 
 async function migrateFile(connection: BoundConnection): Promise<void> {
   const knex = await createSqliteKnex((run) => run(connection));
-  await untilUnlocked(() => connection.exec('begin immediate'));
+  await untilUnlocked(() => connection.exec('begin immediate'), START_TIMEOUT_MS);
   try {
     const from = await readSchemaVersion(connection);
     assertKnownSchema(from);
@@ -480,7 +467,7 @@ function createSqliteKnex(
   use: (run: (connection: SqliteConnection) => Promise<unknown>) => Promise<unknown>,
 ): Promise<Knex> {
   return createKnex({ client: 'sqlite3', useNullAsDefault: true }, (sql, bindings) => {
-    const method = /^(?:select|with)\b/i.test(sql) ? 'all' : 'run';
+    const method = /^(?:select|with|pragma)\b/i.test(sql) ? 'all' : 'run';
     return use((connection) => connection[method](sql, bindings as readonly SqlValue[]));
   });
 }
@@ -496,22 +483,10 @@ async function backUp(
   const partial = `${target}.partial`;
   log.info({ schemaVersion }, 'backing up the database before its schema changes');
   await rm(partial, { force: true });
-  await untilUnlocked(() => connection.run('vacuum into ?', [partial]));
+  await untilUnlocked(() => connection.run('vacuum into ?', [partial]), START_TIMEOUT_MS);
   const file = await open(partial, 'r');
   await file.sync();
   await file.close();
   await rename(partial, target);
   log.info({ bytes: (await stat(target)).size }, 'the database is backed up');
-}
-
-async function untilUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
-  const end = performance.now() + START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isSqliteBusy(error) || performance.now() > end) throw error;
-    }
-    await sleep(10);
-  }
 }

@@ -118,47 +118,57 @@ export class Writer {
     if (connection === null) return;
     const group = this.mutations.splice(0, this.options.groupSize);
     const tasks: PendingTask[] = [];
-    const settle: (() => void)[] = [];
-    try {
-      if (group.length > 0) {
-        const outcomes = await this.apply(connection, group);
-        settle.push(() => settleGroup(group, outcomes));
-      }
-      const begin = performance.now();
-      do {
-        const task = this.tasks.shift();
-        if (task === undefined) break;
-        tasks.push(task);
-        const result = await this.runTask(task, connection);
-        settle.push(() => task.resolve(result));
-      } while (this.goesOn(performance.now() - begin));
-      await this.commit(connection, group);
-    } catch (error) {
-      await this.rollBack(connection);
-      await this.runApart(group, tasks, translateSqliteError(error));
-      return;
-    }
-    const failure = await this.confirm(connection);
-    if (failure === null) for (const answer of settle) answer();
-    else for (const { reject } of [...group, ...tasks]) reject(failure);
+    const failure = await this.transact(connection, group, (tookMs) => {
+      const isOver = tookMs >= (this.mutations.length > 0 ? TASKS_MS : ALONE_MS);
+      const task = isOver && tasks.length > 0 ? undefined : this.tasks.shift();
+      if (task !== undefined) tasks.push(task);
+      return task;
+    });
+    if (failure !== null) await this.runApart(group, tasks, failure);
   }
 
   /**
-   * Returns the error that forbids acknowledging a commit. The commit itself stands, so nothing
-   * runs again.
+   * Runs mutations in the transaction that has begun, then the tasks that `takeTask` gives, for as
+   * long as it gives some. Answers all of them after the commit. Returns the error if the transaction
+   * was rolled back; then nobody has an answer yet.
    */
-  private async confirm(connection: BoundConnection): Promise<MemoryError | null> {
+  private async transact(
+    connection: BoundConnection,
+    group: readonly PendingMutation[],
+    takeTask: (tookMs: number) => PendingTask | undefined,
+  ): Promise<MemoryError | null> {
+    const { apply, confirm, contents } = this.options;
+    const pending: Pending[] = [...group];
+    const answers: (() => void)[] = [];
     try {
-      await this.options.confirm(connection);
-      return null;
+      if (group.length > 0) {
+        const outcomes = await apply(
+          connection,
+          group.map(({ mutation }) => mutation),
+        );
+        answers.push(() => settleGroup(group, outcomes));
+      }
+      const begin = performance.now();
+      for (let task = takeTask(0); task; task = takeTask(performance.now() - begin)) {
+        const { run, resolve } = task;
+        pending.push(task);
+        const result = await run(contents?.watch(connection) ?? connection);
+        answers.push(() => resolve(result));
+      }
+      await connection.run('commit', []);
+      contents?.committed(group.flatMap(({ mutation }) => mutation.request.files));
     } catch (error) {
+      await this.rollBack(connection);
       return translateSqliteError(error);
     }
-  }
-
-  /** Whether another task may join the transaction, given the time that it took so far. */
-  private goesOn(tookMs: number): boolean {
-    return tookMs < (this.mutations.length > 0 ? TASKS_MS : ALONE_MS);
+    try {
+      await confirm(connection);
+      for (const answer of answers) answer();
+    } catch (error) {
+      // The commit stands, so nothing runs again, but it must not be acknowledged.
+      for (const { reject } of pending) reject(translateSqliteError(error));
+    }
+    return null;
   }
 
   /** Handles a failure: rejects a single call, or runs each of several on its own. */
@@ -174,7 +184,8 @@ export class Writer {
     } else {
       await this.commitOrReplay(group);
       for (const task of tasks) {
-        await this.runAlone(task);
+        const failure = await this.runAlone([], task);
+        if (failure !== null) task.reject(failure);
         // Mutations come first here too.
         await this.commitOrReplay(this.mutations.splice(0, this.options.groupSize));
       }
@@ -183,7 +194,7 @@ export class Writer {
 
   private async commitOrReplay(group: readonly PendingMutation[]): Promise<void> {
     if (group.length === 0) return;
-    const failure = await this.commitAlone(group);
+    const failure = await this.runAlone(group);
     if (failure !== null) await this.replay(group, failure);
   }
 
@@ -195,67 +206,24 @@ export class Writer {
       return;
     }
     for (const pending of group) {
-      const failure = await this.commitAlone([pending]);
+      const failure = await this.runAlone([pending]);
       if (failure !== null) pending.reject(failure);
     }
   }
 
-  /** Returns `null` if all calls got their result; else the error, and nothing was written. */
-  private async commitAlone(group: readonly PendingMutation[]): Promise<MemoryError | null> {
-    const waiting = [...group];
-    const connection = await this.begin([waiting]);
+  /**
+   * Runs calls in a transaction of their own. Returns `null` if all of them were answered; else the
+   * error, and nothing was written.
+   */
+  private async runAlone(
+    group: readonly PendingMutation[],
+    task?: PendingTask,
+  ): Promise<MemoryError | null> {
+    const mutations = [...group];
+    const tasks = task === undefined ? [] : [task];
+    const connection = await this.begin([mutations, tasks]);
     if (connection === null) return null;
-    let outcomes: MutationOutcome[];
-    try {
-      outcomes = await this.apply(connection, waiting);
-      await this.commit(connection, waiting);
-    } catch (error) {
-      await this.rollBack(connection);
-      return translateSqliteError(error);
-    }
-    const failure = await this.confirm(connection);
-    if (failure === null) settleGroup(waiting, outcomes);
-    else for (const { reject } of waiting) reject(failure);
-    return null;
-  }
-
-  private async runAlone(task: PendingTask): Promise<void> {
-    const connection = await this.begin([[task]]);
-    if (connection === null) return;
-    let result: unknown;
-    try {
-      result = await this.runTask(task, connection);
-      await this.commit(connection, []);
-    } catch (error) {
-      await this.rollBack(connection);
-      task.reject(translateSqliteError(error));
-      return;
-    }
-    const failure = await this.confirm(connection);
-    if (failure === null) task.resolve(result);
-    else task.reject(failure);
-  }
-
-  private runTask(task: PendingTask, connection: BoundConnection): Promise<unknown> {
-    return task.run(this.options.contents?.watch(connection) ?? connection);
-  }
-
-  private async commit(
-    connection: BoundConnection,
-    group: readonly PendingMutation[],
-  ): Promise<void> {
-    await connection.run('commit', []);
-    this.options.contents?.committed(group.flatMap(({ mutation }) => mutation.request.files));
-  }
-
-  private apply(
-    connection: BoundConnection,
-    group: readonly PendingMutation[],
-  ): Promise<MutationOutcome[]> {
-    return this.options.apply(
-      connection,
-      group.map(({ mutation }) => mutation),
-    );
+    return await this.transact(connection, mutations, () => tasks.shift());
   }
 
   /**

@@ -64,23 +64,14 @@ export interface Dialect {
   columnType(kind: ColumnKind, length: number | undefined): string;
   /** The text after the closing bracket of `create table`. */
   tableSuffix(table: TableDefinition): string;
-  /** The complete statement that creates an index. */
-  createIndex(knex: Knex, index: IndexDefinition): string;
-  hasIndex(knex: Knex, index: IndexDefinition): Promise<boolean>;
-  hasColumn(knex: Knex, table: string, column: string): Promise<boolean>;
+  /** Creates an index that may exist already. */
+  createIndex(knex: Knex, index: IndexDefinition): Promise<void>;
 
   /** Writes rows. A set has each file, scope or id at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;
-  keySet(columns: readonly { name: string; kind: ColumnKind }[], rows: CellValue[][]): KeySet;
-  /** Deletes the rows of a table that match one of the keys and all values of `same`. */
-  deleteKeys(
-    table: string,
-    key: {
-      columns: readonly string[];
-      keys: KeySet;
-      same: Readonly<Record<string, SqlValue>>;
-    },
-  ): Statement;
+  keySet(columns: Readonly<Record<string, ColumnKind>>, rows: CellValue[][]): KeySet;
+  /** Deletes the rows of a table that match one of the keys. */
+  deleteKeys(table: string, columns: readonly string[], keys: KeySet): Statement;
   /**
    * The SQL that returns the rows of these columns as one JSON text, an array for each row, which
    * saves carrying every value into JavaScript one by one. `null` if the driver's own rows are as
@@ -100,9 +91,6 @@ export interface Dialect {
    * than any earlier row's of the same name.
    */
   readonly claimLease: string;
-  /** The size in bytes of a text or binary column, as an SQL expression. */
-  byteLength(column: string): string;
-
   /**
    * A condition with one bound parameter: `text` contains it, ignoring the case of ASCII letters.
    */

@@ -11,8 +11,8 @@ import type {
   SqlValue,
 } from './dialect.ts';
 import { toHashHex, toIdHex } from '../schema/ids.ts';
-import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
-import { successorOf } from '../read/text-range.ts';
+import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';
+import { pathBehind, successorOf } from '../read/text-range.ts';
 
 /**
  * The most rows in one statement. Smaller numbers are split into powers of two, so there are few
@@ -59,44 +59,26 @@ export const MYSQL_DIALECT: Dialect = {
     return ' collate utf8mb4_bin engine=InnoDB row_format=dynamic';
   },
 
-  createIndex(knex, index) {
-    const bindings = [index.name, index.table, ...index.columns];
-    const columns = index.columns.map(() => '??').join(', ');
-    // Ignores `where`: MySQL has no partial indexes, so the index holds all rows.
-    const sql = `create ${index.unique === true ? 'unique ' : ''}index ?? on ?? (${columns})`;
-    return knex.raw(sql, bindings).toQuery();
-  },
-
-  async hasIndex(knex, index) {
-    const rows = await knex('information_schema.statistics')
+  // Ignores `where`: MySQL has no partial indexes, so the index holds all rows.
+  async createIndex(knex, { name, table, columns, unique = false }) {
+    const existing = await knex('information_schema.statistics')
       .whereRaw('table_schema = database()')
-      .where({ table_name: index.table, index_name: index.name })
+      .where({ table_name: table, index_name: name })
       .limit(1)
       .select('index_name');
-    return rows.length > 0;
-  },
-
-  async hasColumn(knex, table, column) {
-    const rows = await knex('information_schema.columns')
-      .whereRaw('table_schema = database()')
-      .where({ table_name: table, column_name: column })
-      .limit(1)
-      .select('column_name');
-    return rows.length > 0;
+    if (existing.length > 0) return;
+    const places = columns.map(() => '??').join(', ');
+    const kind = unique ? 'unique index' : 'index';
+    await knex.raw(`create ${kind} ?? on ?? (${places})`, [name, table, ...columns]);
   },
 
   insertRows,
   keySet,
 
-  deleteKeys(table, { columns, keys, same }) {
+  deleteKeys(table, columns, { sql, parameters }) {
     // A join, because IN with a subquery would read and lock the whole table.
-    const joined = columns.map((column) => `t.${column} = k.${column}`);
-    const fixed = Object.keys(same);
-    const where = fixed.length === 0 ? '' : ` where ${equals(fixed, 't.')}`;
-    return {
-      sql: `delete t from ${keys.sql} k straight_join ${table} t on ${joined.join(' and ')}${where}`,
-      parameters: [...keys.parameters, ...Object.values(same)],
-    };
+    const match = columns.map((column) => `t.${column} = k.${column}`).join(' and ');
+    return { sql: `delete t from ${sql} k straight_join ${table} t on ${match}`, parameters };
   },
 
   rowsAsJson: null,
@@ -114,10 +96,6 @@ export const MYSQL_DIALECT: Dialect = {
     ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
     ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
     ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',
-
-  byteLength(column) {
-    return `octet_length(${column})`;
-  },
 
   containsText(text) {
     // lower() does not change binary text, and changes more than ASCII in utf8mb4. The Hebrew
@@ -259,11 +237,9 @@ function conflictClause(
   return ` on duplicate key update ${assignments.join(', ')}`;
 }
 
-function keySet(
-  columns: readonly { name: string; kind: ColumnKind }[],
-  rows: CellValue[][],
-): KeySet {
-  const paths = columns.map(({ kind }, at) => {
+function keySet(columns: Readonly<Record<string, ColumnKind>>, rows: CellValue[][]): KeySet {
+  const kinds = Object.values(columns);
+  const paths = kinds.map((kind, at) => {
     switch (kind) {
       case 'integer':
         return `c${at} bigint path '$[${at}]'`;
@@ -274,12 +250,12 @@ function keySet(
         return `c${at} varchar(${KEY_CHARACTERS}) character set utf8mb4 path '$[${at}]'`;
     }
   });
-  const values = columns.map(({ name, kind }, at) => {
+  const values = Object.entries(columns).map(([name, kind], at) => {
     if (kind === 'integer') return `j.c${at} as ${name}`;
     const value = kind === 'id' || kind === 'hash' ? `unhex(j.c${at})` : `cast(j.c${at} as binary)`;
     return `${value} as ${name}`;
   });
-  const cells = rows.map((row) => row.map((value, at) => toCell(columns[at]?.kind, value)));
+  const cells = rows.map((row) => row.map((value, at) => toCell(kinds[at], value)));
   return {
     sql:
       `(select ${values.join(', ')}` +
@@ -311,47 +287,28 @@ function byteSize(value: SqlValue): number {
   return value instanceof Uint8Array ? value.byteLength : 8;
 }
 
-function kindOf(table: TableDefinition, column: string): ColumnKind {
-  const definition = table.columns.find(({ name }) => name === column);
-  if (definition === undefined) throw new Error(`${table.name} has no column ${column}.`);
-  return definition.kind;
-}
-
-function equals(columns: readonly string[], prefix: string): string {
-  return columns.map((column) => `${prefix}${column} = ?`).join(' and ');
-}
-
 /**
  * Reads everything in the folder from the start of the page, and rolls it up. Seeking from entry to
  * entry would start at the scope's first file each time.
  */
 function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const { scopeId, folder, after, order, limit } = query;
-  const end = successorOf(folder);
   const slash = "locate('/', f.path, :restAt)";
   const entry = `case ${slash} when 0 then substr(f.path, :restAt) else substr(f.path, :restAt, ${slash} - :restAt + 1) end`;
   const isAscending = order === 'asc';
-  const bounds = ['f.path >= :start'];
-  if (isAscending && end !== null) bounds.push('f.path < :end');
-  if (!isAscending && (after !== null || end !== null)) bounds.push('f.path < :stop');
   const sql =
     'select e.entry, count(*) as files, sum(e.size) as bytes, max(e.updated_at) as updated_at from' +
     ` (select ${entry} as entry, f.size, f.updated_at from svc_file f force index (primary)` +
-    ` where f.scope_id = :scopeId and f.deleted_at is null and ${bounds.join(' and ')}) e` +
+    ' where f.scope_id = :scopeId and f.deleted_at is null' +
+    ' and f.path >= :start and f.path < :end) e' +
     ` group by e.entry order by e.entry ${isAscending ? 'asc' : 'desc'} limit :limit`;
   return knex.raw(sql, {
     scopeId,
     limit,
     restAt: Buffer.byteLength(folder) + 1,
-    start: isAscending && after !== null ? startAfter(folder, after) : folder,
-    ...(end === null ? {} : { end }),
-    ...(after === null ? (end === null ? {} : { stop: end }) : { stop: folder + after }),
+    start: isAscending && after !== null ? pathBehind(folder, after) : folder,
+    end: !isAscending && after !== null ? folder + after : successorOf(folder),
   });
-}
-
-function startAfter(folder: string, after: string): string {
-  // 0 is the character after /, and paths contain no control characters.
-  return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
 }
 
 /** What a failed statement means for its transaction and connection. */

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { MemoryError } from '../../../core/errors.ts';
 import type { CellValue, Dialect, FolderQuery, KeySet, Row, RowSet } from './dialect.ts';
 import { checkId, toHashHex } from '../schema/ids.ts';
-import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
-import { successorOf } from '../read/text-range.ts';
+import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';
+import { pathBehind, successorOf } from '../read/text-range.ts';
 
 /** The most bytes of content in one statement; a single row may be longer. */
 const PACK_BYTES = 4 * 1024 * 1024;
@@ -33,23 +33,13 @@ export function createSqliteDialect(version: string): Dialect {
       return table.clustered ? ' without rowid, strict' : ' strict';
     },
 
-    createIndex(knex, index) {
-      const bindings = [index.name, index.table, ...index.columns];
-      const columns = index.columns.map(() => '??').join(', ');
-      const unique = index.unique === true ? 'unique ' : '';
-      const where = index.where === undefined ? '' : ` where ${index.where}`;
-      const sql = `create ${unique}index if not exists ?? on ?? (${columns})${where}`;
-      return knex.raw(sql, bindings).toQuery();
-    },
-
-    async hasIndex(knex, index) {
-      const rows = await knex('sqlite_master').where({ type: 'index', name: index.name }).limit(1);
-      return rows.length > 0;
-    },
-
-    async hasColumn(knex, table, column) {
-      const rows = await knex(knex.raw('pragma_table_info(?)', [table])).where({ name: column });
-      return rows.length > 0;
+    async createIndex(knex, { name, table, columns, unique = false, where }) {
+      const places = columns.map(() => '??').join(', ');
+      await knex.raw(
+        `create ${unique ? 'unique ' : ''}index if not exists ?? on ?? (${places})` +
+          (where === undefined ? '' : ` where ${where}`),
+        [name, table, ...columns],
+      );
     },
 
     async insertRows(connection, set) {
@@ -60,12 +50,13 @@ export function createSqliteDialect(version: string): Dialect {
     },
 
     keySet(columns, rows): KeySet {
-      const sql = columns.map(({ name, kind }, index) => {
+      const sql = Object.entries(columns).map(([name, kind], index) => {
         const value = `value->>${index}`;
         return `${kind === 'id' || kind === 'hash' ? `unhex(${value}, '-')` : value} as ${name}`;
       });
+      const kinds = Object.values(columns);
       const cells = rows.map((row) =>
-        row.map((value, index) => toCell(columns[index]?.kind ?? 'text', value)),
+        row.map((value, index) => toCell(kinds[index] ?? 'text', value)),
       );
       return {
         sql: `(select ${sql.join(', ')} from ${each}(?))`,
@@ -73,15 +64,11 @@ export function createSqliteDialect(version: string): Dialect {
       };
     },
 
-    deleteKeys(table, { columns, keys, same }) {
+    deleteKeys(table, columns, { sql, parameters }) {
       const own = columns.join(', ');
-      const wanted = columns.map((column) => `k.${column}`).join(', ');
-      const fixed = Object.keys(same).map((column) => `${column} = ? and `);
       return {
-        sql:
-          `delete from ${table} where ${fixed.join('')}(${own}) in` +
-          ` (select ${wanted} from ${keys.sql} k)`,
-        parameters: [...Object.values(same), ...keys.parameters],
+        sql: `delete from ${table} where (${own}) in (select ${own} from ${sql} k)`,
+        parameters,
       };
     },
 
@@ -99,10 +86,6 @@ export function createSqliteDialect(version: string): Dialect {
       ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on conflict (name) do update` +
       ' set holder = excluded.holder, fence = svc_lease.fence + 1, expires_at = excluded.expires_at' +
       ` where svc_lease.expires_at <= ${NOW_MS} or svc_lease.holder = excluded.holder`,
-
-    byteLength(column) {
-      return `octet_length(${column})`;
-    },
 
     containsText(text) {
       return `instr(lower(${text}), ?) > 0`;
@@ -253,12 +236,6 @@ function toCell(kind: ColumnKind, value: CellValue): CellValue {
   return value.toWellFormed();
 }
 
-function kindOf(table: TableDefinition, column: string): ColumnKind {
-  const definition = table.columns.find(({ name }) => name === column);
-  if (definition === undefined) throw new Error(`${table.name} has no column ${column}.`);
-  return definition.kind;
-}
-
 /**
  * Seeks from entry to entry of the folder (a skip scan). Only the entries of the page are opened,
  * to add up what is below them.
@@ -275,18 +252,18 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const entry = `case ${slash} when 0 then ${rest} else substr(${rest}, 1, ${slash}) end`;
   const from = `case ${slash} when 0 then w.path else ${folderPath} end`;
   const past = `case ${slash} when 0 then w.path || char(1) else ${pastFolder} end`;
-  const seek =
-    order === 'asc'
-      ? (start: string) =>
-          `(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null` +
-          ` and f.path >= ${start}${end === null ? '' : ' and f.path < :end'} order by f.path limit 1)`
-      : (start: string) =>
-          `(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null` +
-          ` and f.path < ${start} and f.path >= :folder order by f.path desc limit 1)`;
+  const isAscending = order === 'asc';
+  const first = isAscending ? folder : end;
+  const next = (own: string) => (isAscending ? pathBehind(folder, own) : folder + own);
+  const seek = (start: string) =>
+    '(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null and' +
+    (isAscending
+      ? ` f.path >= ${start} and f.path < :end order by f.path limit 1)`
+      : ` f.path < ${start} and f.path >= :folder order by f.path desc limit 1)`);
   const sql =
     'with recursive walk(path, n) as (' +
     ` select ${seek(':start')}, 1` +
-    ` union all select ${seek(order === 'asc' ? past : from)}, w.n + 1 from walk w` +
+    ` union all select ${seek(isAscending ? past : from)}, w.n + 1 from walk w` +
     ' where w.path is not null and w.n < :limit),' +
     ` entries(entry, low, high) as (select ${entry}, ${from}, ${past} from walk w` +
     ' where w.path is not null)' +
@@ -298,19 +275,9 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
     folder,
     limit,
     restAt: [...folder].length + 1,
-    start: after === null ? firstStart(folder, end, order) : startAfter(folder, after, order),
-    ...(end === null ? {} : { end }),
+    start: after === null ? first : next(after),
+    end,
   });
-}
-
-function firstStart(folder: string, end: string | null, order: 'asc' | 'desc'): string {
-  // Longer than any path, so it sorts after all of them.
-  return order === 'asc' ? folder : (end ?? '\u{10ffff}'.repeat(129));
-}
-
-function startAfter(folder: string, after: string, order: 'asc' | 'desc'): string {
-  if (order === 'desc') return folder + after;
-  return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
 }
 
 /** Checked at the start: SQLite 3.7.0 to 3.51.2 can lose acknowledged writes in WAL mode. */

@@ -1,18 +1,20 @@
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import { dreamBudgetOf, dreamLeaseOf } from '../../../core/files/dream-names.ts';
-import type { CellValue, Connection } from '../dialects/dialect.ts';
-import { DREAM_USERS } from './dream-rows.ts';
+import type { Connection } from '../dialects/dialect.ts';
+import { DREAM_USERS, USER_SCOPE } from './dream-rows.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
-import { toUuid } from '../schema/ids.ts';
 import { deleteRows, findRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { mapTable } from '../schema/table-map.ts';
 
 /** A run by its key. */
 interface RunKey {
   scope: ScopeKey;
   id: string;
 }
+
+const RUN_KEYS = mapTable<RunKey>('svc_dream_history', { scope: USER_SCOPE }, { only: ['id'] });
 
 /**
  * Removes the oldest runs that ended before a time, at most `limit`, with their budgets, and the
@@ -38,7 +40,7 @@ export async function expireDreamRuns(
   );
   await deleteRows(connection, 'svc_dream_history', {
     columns: ['scope_id', 'id'],
-    rows: toRunKeys(runs),
+    rows: runs.map(RUN_KEYS.toKey),
   });
   await deleteRows(connection, 'svc_budget', {
     columns: ['name'],
@@ -62,10 +64,10 @@ async function findEnded(connection: Connection, before: number, limit: number):
   const beyond = leastIdBeyond(before, await readIdSkew(connection));
   const source = connection.dialect.byIndex('svc_dream_history', 'h', 'svc_dream_history_id');
   const rows = await connection.all(
-    `select h.user_id, h.id from ${source} where h.id < ? and h.ended_at < ? and h.is_waiting = 0 order by h.id limit ?`,
+    `select ${RUN_KEYS.select('h').join(', ')} from ${source} where h.id < ? and h.ended_at < ? and h.is_waiting = 0 order by h.id limit ?`,
     [beyond, before, limit],
   );
-  return rows.map(toRunKey);
+  return rows.map((row) => RUN_KEYS.toRecord(row));
 }
 
 /** Every change of a run stands behind the row of its user. */
@@ -87,12 +89,12 @@ async function lockEnded(
 ): Promise<RunKey[]> {
   const rows = await findRows(connection, 'svc_dream_history', {
     columns: ['scope_id', 'id'],
-    rows: toRunKeys(runs),
-    select: ['t.user_id', 't.id'],
+    rows: runs.map(RUN_KEYS.toKey),
+    select: RUN_KEYS.select('t'),
     rest: ` where t.ended_at < ? and t.is_waiting = 0${connection.dialect.forUpdate}`,
     parameters: [before],
   });
-  return rows.map(toRunKey);
+  return rows.map((row) => RUN_KEYS.toRecord(row));
 }
 
 /**
@@ -132,14 +134,6 @@ export async function countWaitingOperations(connection: Connection): Promise<nu
     [],
   );
   return row === undefined ? 0 : toInteger(row['waiting']);
-}
-
-function toRunKey(row: Record<string, unknown>): RunKey {
-  return { scope: `u:${toText(row['user_id'])}`, id: toUuid(row['id'] as Uint8Array) };
-}
-
-function toRunKeys(runs: readonly RunKey[]): CellValue[][] {
-  return runs.map(({ scope, id }) => [toScopeId(scope), id]);
 }
 
 function toScopeKeys(scopes: readonly ScopeKey[]): number[][] {

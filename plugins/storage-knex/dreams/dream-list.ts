@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import type { DreamRunFilter, DreamRunListing, DreamUser } from '../../../core/contracts/dreams.ts';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
@@ -94,13 +93,9 @@ export async function listDreamRuns(
         if (hasWritten) query.where('h.writes', '>', 0);
         if (since !== null) query.where('h.created_at', '>=', since);
         if (until !== null) query.where('h.created_at', '<', until);
+        if (isOpen) query.whereNull('h.ended_at');
+        if (isWaiting) query.where('h.is_waiting', 1);
       },
-      ...(scope !== null && isOpen
-        ? [(query: Knex.QueryBuilder) => void query.whereNull('h.ended_at')]
-        : []),
-      ...(isWaiting && (scope !== null || isOpen)
-        ? [(query: Knex.QueryBuilder) => void query.where('h.is_waiting', 1)]
-        : []),
     ],
     toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),
   });

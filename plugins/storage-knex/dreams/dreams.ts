@@ -11,19 +11,14 @@ import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection } from '../dialects/dialect.ts';
 import { readHold } from '../read/holds.ts';
+import { leaseLost } from '../write/leases.ts';
 import { countEndedDreamRuns, countWaitingOperations, expireDreamRuns } from './dream-expiry.ts';
 import { listChangedDreamUsers, listDreamRuns, listDreamUsers } from './dream-list.ts';
-import {
-  DREAM_RUNS,
-  DREAM_USER_COLUMNS,
-  DREAM_USERS,
-  newDreamUserRecord,
-  toDreamUser,
-} from './dream-rows.ts';
+import { DREAM_RUNS, DREAM_USER_COLUMNS, DREAM_USERS, toDreamUser } from './dream-rows.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger } from '../schema/rows.ts';
-import { toScopeId } from '../schema/scope-id.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the store of what dreaming keeps. */
@@ -96,7 +91,7 @@ async function lock(
       retryAfterSeconds: 5,
     });
   }
-  const unknown = newDreamUserRecord(scope);
+  const unknown = DREAM_USERS.blank({ scope });
   if (!connection.dialect.locksAbsentRows) {
     await insertRecords(connection, [unknown], { into: DREAM_USERS, conflict: 'skip' });
   }
@@ -112,11 +107,8 @@ async function readUser(connection: Connection, scope: ScopeKey): Promise<DreamU
   );
   if (row === undefined) return null;
   const record = DREAM_USERS.toRecord(row);
-  if (record.scope === scope) return record;
-  throw new MemoryError(
-    'INTERNAL',
-    'Two scopes have the same number in the database, so one of them can not be used.',
-  );
+  if (record.scope !== scope) throw sameNumber();
+  return record;
 }
 
 async function readRun(
@@ -144,7 +136,5 @@ async function checkLease(
     [name],
   );
   if (row !== undefined && toInteger(row['fence']) === fence) return;
-  throw new MemoryError('RUN_STATE', 'The lease of this run was lost.', {
-    details: { reason: 'lease_lost' },
-  });
+  throw leaseLost();
 }

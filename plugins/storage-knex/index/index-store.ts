@@ -16,14 +16,21 @@ import type {
 } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import type { Dialect, Connection, Row } from '../dialects/dialect.ts';
-import { toHex, toUuid } from '../schema/ids.ts';
-import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
+import type { Dialect, Connection, KeySet, Row } from '../dialects/dialect.ts';
+import { toHex } from '../schema/ids.ts';
+import { INDEX_QUEUE } from '../schema/records.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { tableOf } from '../schema/tables.ts';
+import { mapTable } from '../schema/table-map.ts';
 import { successorOf } from '../read/text-range.ts';
 import { readScopeVectors } from './vector-view.ts';
-import { deleteRows, toKeySet } from '../schema/row-sets.ts';
+import {
+  deleteRows,
+  findRows,
+  insertRecords,
+  replaceRecords,
+  type RowKeys,
+} from '../schema/row-sets.ts';
 
 /** Makes the store of the search index. */
 export function createIndexStore(database: SqlDatabase): IndexStore {
@@ -97,7 +104,7 @@ async function readMarks(
       ' where q.scope_id > ? order by q.scope_id, q.file_no limit ?',
     [afterScopeId, limit],
   );
-  return rows.map(toMark);
+  return rows.map((row) => INDEX_QUEUE.toRecord(row));
 }
 
 async function readMarksOf(
@@ -116,27 +123,16 @@ async function readMarksOf(
       ' order by q.scope_id, q.file_no limit ?',
     [...parameters, limit],
   );
-  return rows.map(toMark);
-}
-
-function toMark(row: Row): StaleMark {
-  return {
-    scope: toText(row['scope']) as ScopeKey,
-    fileNo: toInteger(row['file_no']),
-    version: toInteger(row['version']),
-  };
+  return rows.map((row) => INDEX_QUEUE.toRecord(row));
 }
 
 // Compares the scope's text too, because its number is a hash.
-const SCOPE_KEY = [
-  { name: 'scope_id', kind: 'integer' },
-  { name: 'scope', kind: 'key' },
-] as const;
+const SCOPE_KEY = { scope_id: 'integer', scope: 'key' } as const;
 
 function createView(connection: Connection, { damage }: SqlDatabase): IndexView {
   const fileKeys = (keys: readonly IndexFileKey[]) =>
     connection.dialect.keySet(
-      [...SCOPE_KEY, { name: 'file_no', kind: 'integer' }],
+      { ...SCOPE_KEY, file_no: 'integer' },
       keys.map(({ scope, fileNo }) => [toScopeId(scope), scope, fileNo]),
     );
 
@@ -149,11 +145,7 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
         blobs: [],
       }));
       const scopeSet = connection.dialect.keySet(
-        [
-          ...SCOPE_KEY,
-          { name: 'place', kind: 'integer' },
-          { name: 'known_generation', kind: 'integer' },
-        ],
+        { ...SCOPE_KEY, place: 'integer', known_generation: 'integer' },
         scopes.map((scope, place) => [
           toScopeId(scope),
           scope,
@@ -162,11 +154,7 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
         ]),
       );
       const wanted = connection.dialect.keySet(
-        [
-          { name: 'place', kind: 'integer' },
-          { name: 'term', kind: 'key' },
-          { name: 'is_known', kind: 'integer' },
-        ],
+        { place: 'integer', term: 'key', is_known: 'integer' },
         scopes.flatMap((_, place) => {
           const own = new Set(known?.[place]?.keys);
           return keys.map((key) => [place, key, own.has(key) ? 1 : 0]);
@@ -187,12 +175,11 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
 
     async listFiles(scope, prefix) {
       assertScope(scope);
-      const end = successorOf(prefix);
       const rows = await connection.all(
         'select f.file_no, f.path from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
-          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null and f.path >= ?' +
-          (end === null ? '' : ' and f.path < ?'),
-        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end])],
+          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null' +
+          ' and f.path >= ? and f.path < ?',
+        [toScopeId(scope), scope, prefix, successorOf(prefix)],
       );
       return rows.map((row) => ({ fileNo: toInteger(row['file_no']), path: toText(row['path']) }));
     },
@@ -201,15 +188,15 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
       if (keys.length === 0) return [];
       const { sql, parameters } = fileKeys(keys);
       const rows = await connection.all(
-        'select k.scope, f.file_no, f.path, f.version, f.updated_at, f.latest_revision_id, f.hash,' +
-          ` f.deleted_at, c.content, d.version as indexed_version ${fromScopes(sql)}` +
+        `select k.scope, ${TEXTS.select('f').join(', ')}, f.deleted_at, c.content,` +
+          ` d.version as indexed_version ${fromScopes(sql)}` +
           ' cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no' +
           ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
           ' left join svc_index_doc d on d.scope_id = f.scope_id and d.file_no = f.file_no',
         parameters,
       );
       return rows.map((row) => {
-        const text = toIndexText(row);
+        const text = TEXTS.toRecord(row);
         damage.checkContent({ ...text, deletedAt: toIntegerOrNull(row['deleted_at']) });
         return text;
       });
@@ -217,12 +204,11 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
 
     async listKeys(scope, prefix, limit) {
       assertScope(scope);
-      const end = successorOf(prefix);
       const rows = await connection.all(
         'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
-          ' where s.scope_id = ? and s.scope = ? and p.term >= ?' +
-          `${end === null ? '' : ' and p.term < ?'} order by p.term limit ?`,
-        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end]), limit],
+          ' where s.scope_id = ? and s.scope = ? and p.term >= ? and p.term < ?' +
+          ' order by p.term limit ?',
+        [toScopeId(scope), scope, prefix, successorOf(prefix), limit],
       );
       return rows.map((row) => toText(row['term']));
     },
@@ -236,7 +222,11 @@ interface MutableScope extends IndexedScope {
   blobs: IndexBlob[];
 }
 
-type Keys = ReturnType<Dialect['keySet']>;
+const TEXTS = mapTable<IndexText>(
+  'svc_file',
+  { content: 'text', indexedVersion: 'number' },
+  { only: ['scope_id', 'file_no', 'path', 'version', 'updated_at', 'latest_revision_id', 'hash'] },
+);
 
 // All joins start from these few keys.
 const fromScopes = (sql: string) =>
@@ -255,7 +245,7 @@ const BLOB = 2;
  * One statement for everything that a search starts with, to save round trips. The column `kind`
  * says what the other columns hold.
  */
-function openStatement({ rowsAsJson }: Dialect, scopes: Keys, keys: Keys): string {
+function openStatement({ rowsAsJson }: Dialect, scopes: KeySet, keys: KeySet): string {
   const from = fromScopes(scopes.sql);
   // A user may have thousands of stale files after an import.
   const [stale, group] =
@@ -324,20 +314,6 @@ function toStaleFiles(json: string): StaleFile[] {
 function toFormat(value: unknown): number | null {
   const format = toIntegerOrNull(value);
   return format === DROPPING ? 0 : format;
-}
-
-function toIndexText(row: Row): IndexText {
-  return {
-    scope: toText(row['scope']) as ScopeKey,
-    fileNo: toInteger(row['file_no']),
-    path: toText(row['path']),
-    version: toInteger(row['version']),
-    updatedAt: toInteger(row['updated_at']),
-    latestRevisionId: toUuid(row['latest_revision_id'] as Uint8Array),
-    hash: toHex(row['hash'] as Uint8Array),
-    content: toTextOrNull(row['content'] ?? null),
-    indexedVersion: toIntegerOrNull(row['indexed_version']),
-  };
 }
 
 /**
@@ -443,25 +419,47 @@ function* cut<T>(rows: readonly T[]): Generator<readonly T[], void> {
 }
 
 /** The largest range that `randomInt` accepts. */
-const MAX_FIRST_GENERATION = 2 ** 48 - 1;
+export const MAX_FIRST_GENERATION = 2 ** 48 - 1;
+
+const format = { name: 'tokeniser_version' };
+const STATES = mapTable<{ scopeId: number; generation: number; format: number | null }>(
+  'svc_index_state',
+  { scopeId: {}, format },
+);
+const ENTRIES = mapTable<IndexEntry & { scopeId: number; format: number }>('svc_index_doc', {
+  scopeId: {},
+  format,
+  bytes: { name: 'terms' },
+});
+const BLOBS = mapTable<IndexChanges['blobs'][number] & { scopeId: number }>('svc_posting', {
+  scopeId: {},
+  key: { name: 'term' },
+  part: { name: 'bucket' },
+  bytes: { name: 'postings' },
+});
+interface PassageListRow {
+  scopeId: number;
+  fileNo: number;
+  version: number;
+  generation: number;
+  epoch: number;
+  hashes: Uint8Array;
+}
+const LISTS = mapTable<PassageListRow>('svc_passage_list', { scopeId: {} });
 
 /**
  * Locks the index of a scope: every change of the index waits for its row. Returns its stored
  * format.
  */
 export async function lockIndex(connection: Connection, scopeId: number): Promise<number | null> {
-  await connection.dialect.insertRows(connection, {
-    table: tableOf('svc_index_state'),
-    columns: ['scope_id', 'generation', 'tokeniser_version'],
-    // A random start: a generation must not repeat after the index was dropped.
-    rows: [[scopeId, randomInt(MAX_FIRST_GENERATION), null]],
-    conflict: 'skip',
-  });
-  const [state] = await connection.all(
+  // A random start: a generation must not repeat after the index was dropped.
+  const state = { scopeId, generation: randomInt(MAX_FIRST_GENERATION), format: null };
+  await insertRecords(connection, [state], { into: STATES, conflict: 'skip' });
+  const [row] = await connection.all(
     `select tokeniser_version from svc_index_state where scope_id = ?${connection.dialect.forUpdate}`,
     [scopeId],
   );
-  return toIntegerOrNull(state?.['tokeniser_version'] ?? null);
+  return toIntegerOrNull(row?.['tokeniser_version']);
 }
 
 /** Selects the files that are still stale with the same version. */
@@ -470,12 +468,10 @@ async function readDue(
   scopeId: number,
   files: readonly StaleMark[],
 ): Promise<StaleMark[]> {
-  const keys = toFileSet(connection, files);
-  const rows = await connection.all(
-    `select q.file_no, q.version from ${keys.sql} k` +
-      ' cross join svc_index_queue q on q.scope_id = ? and q.file_no = k.file_no',
-    [...keys.parameters, scopeId],
-  );
+  const rows = await findRows(connection, 'svc_index_queue', {
+    ...ofFiles(scopeId, files),
+    select: ['t.file_no', 't.version'],
+  });
   const versions = new Map(
     rows.map((row) => [toInteger(row['file_no']), toInteger(row['version'])]),
   );
@@ -487,12 +483,10 @@ async function readEntries(
   scopeId: number,
   due: readonly StaleMark[],
 ): Promise<IndexEntry[]> {
-  const keys = toFileSet(connection, due);
-  const rows = await connection.all(
-    `select d.file_no, d.version, d.terms from ${keys.sql} k` +
-      ' cross join svc_index_doc d on d.scope_id = ? and d.file_no = k.file_no',
-    [...keys.parameters, scopeId],
-  );
+  const rows = await findRows(connection, 'svc_index_doc', {
+    ...ofFiles(scopeId, due),
+    select: ['t.file_no', 't.version', 't.terms'],
+  });
   return rows.map((row) => ({
     fileNo: toInteger(row['file_no']),
     version: toInteger(row['version']),
@@ -500,9 +494,18 @@ async function readEntries(
   }));
 }
 
-function toFileSet(connection: Connection, files: readonly StaleMark[]): Keys {
-  const rows = files.map(({ fileNo }) => [fileNo]);
-  return toKeySet(connection, 'svc_index_queue', { columns: ['file_no'], rows });
+function ofFiles(scopeId: number, files: readonly { fileNo: number }[]): RowKeys {
+  return {
+    columns: ['scope_id', 'file_no'],
+    rows: files.map(({ fileNo }) => [scopeId, fileNo]),
+  };
+}
+
+function ofBlobs(scopeId: number, blobs: readonly Pick<IndexBlob, 'key' | 'part'>[]): RowKeys {
+  return {
+    columns: ['scope_id', 'term', 'bucket'],
+    rows: blobs.map(({ key, part }) => [scopeId, key, part]),
+  };
 }
 
 async function readBlobs(
@@ -510,14 +513,11 @@ async function readBlobs(
   scopeId: number,
   wanted: readonly Pick<IndexBlob, 'key' | 'part'>[],
 ): Promise<IndexBlob[]> {
-  const rows = wanted.map(({ key, part }) => [key, part]);
-  const keys = toKeySet(connection, 'svc_posting', { columns: ['term', 'bucket'], rows });
-  const found = await connection.all(
-    `select p.term, p.bucket, p.postings from ${keys.sql} k` +
-      ' cross join svc_posting p on p.scope_id = ? and p.term = k.term and p.bucket = k.bucket',
-    [...keys.parameters, scopeId],
-  );
-  return found.map((row) => ({
+  const rows = await findRows(connection, 'svc_posting', {
+    ...ofBlobs(scopeId, wanted),
+    select: ['t.term', 't.bucket', 't.postings'],
+  });
+  return rows.map((row) => ({
     key: toText(row['term']),
     part: toInteger(row['bucket']),
     bytes: row['postings'] as Uint8Array,
@@ -530,7 +530,6 @@ async function writeChanges(
   { due, changes }: { due: readonly StaleMark[]; changes: IndexChanges },
 ): Promise<GenerationStep> {
   const { format, blobs, entries, removed } = changes;
-  const same = { scope_id: scopeId };
   const [state] = await connection.all(
     'select generation from svc_index_state where scope_id = ?',
     [scopeId],
@@ -538,35 +537,29 @@ async function writeChanges(
   const before = toInteger(state?.['generation']);
   const after = before + 1;
   for (const some of cut(blobs.filter(({ bytes }) => bytes !== null))) {
-    await connection.dialect.insertRows(connection, {
-      table: tableOf('svc_posting'),
-      columns: ['scope_id', 'term', 'bucket', 'postings'],
-      rows: some.map(({ key, part, bytes }) => [scopeId, key, part, bytes]),
-      conflict: { update: ['postings'] },
-    });
+    const rows = some.map((blob) => ({ ...blob, scopeId }));
+    await replaceRecords(connection, BLOBS, rows);
   }
   for (const some of cut(blobs.filter(({ bytes }) => bytes === null))) {
-    const rows = some.map(({ key, part }) => [key, part]);
-    await deleteRows(connection, 'svc_posting', { columns: ['term', 'bucket'], rows, same });
+    await deleteRows(connection, 'svc_posting', ofBlobs(scopeId, some));
   }
-  if (entries.length > 0) {
-    await connection.dialect.insertRows(connection, {
-      table: tableOf('svc_index_doc'),
-      columns: ['scope_id', 'file_no', 'version', 'tokeniser_version', 'terms'],
-      rows: entries.map(({ fileNo, version, bytes }) => [scopeId, fileNo, version, format, bytes]),
-      conflict: { update: ['version', 'tokeniser_version', 'terms'] },
-    });
-  }
-  const gone = { columns: ['file_no'], rows: removed.map((fileNo) => [fileNo]), same };
+  await replaceRecords(
+    connection,
+    ENTRIES,
+    entries.map((entry) => ({ ...entry, scopeId, format })),
+  );
+  const gone = ofFiles(
+    scopeId,
+    removed.map((fileNo) => ({ fileNo })),
+  );
   await deleteRows(connection, 'svc_index_doc', gone);
   await writeLists(connection, scopeId, { entries, generation: after });
   await deleteRows(connection, 'svc_passage_list', gone);
   // Compares the version, because a write may have marked the file again meanwhile, and that mark
   // must stay.
   await deleteRows(connection, 'svc_index_queue', {
-    columns: ['file_no', 'version'],
-    rows: due.map(({ fileNo, version }) => [fileNo, version]),
-    same,
+    columns: ['scope_id', 'file_no', 'version'],
+    rows: due.map(({ fileNo, version }) => [scopeId, fileNo, version]),
   });
   await connection.run(
     'update svc_index_state set generation = ?, tokeniser_version = ? where scope_id = ?',
@@ -584,15 +577,10 @@ async function writeLists(
   scopeId: number,
   { entries, generation }: { entries: IndexChanges['entries']; generation: number },
 ): Promise<void> {
-  const listed = entries.filter(({ passages }) => passages !== undefined);
-  if (listed.length === 0) return;
-  await connection.dialect.insertRows(connection, {
-    table: tableOf('svc_passage_list'),
-    columns: ['scope_id', 'file_no', 'version', 'generation', 'epoch', 'hashes'],
-    rows: listed.map(({ fileNo, version, passages }) => [
-      ...[scopeId, fileNo, version, generation, 0],
-      passages ?? null,
-    ]),
-    conflict: { update: ['version', 'generation', 'epoch', 'hashes'] },
-  });
+  const lists = entries.flatMap(({ fileNo, version, passages }) =>
+    passages === undefined
+      ? []
+      : [{ scopeId, fileNo, version, generation, epoch: 0, hashes: passages }],
+  );
+  await replaceRecords(connection, LISTS, lists);
 }

@@ -12,10 +12,11 @@ import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { toHex } from '../schema/ids.ts';
-import { lockIndex } from './index-store.ts';
-import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
-import { type RowWriter, toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { lockIndex, MAX_FIRST_GENERATION } from './index-store.ts';
+import { deleteRows, findRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { mapTable } from '../schema/table-map.ts';
 import { splitHashes } from './vector-view.ts';
 
 /** Makes the store of vectors and of the queue of texts to embed. */
@@ -91,19 +92,13 @@ function toModelId({ provider, model, dimensions }: EmbeddingModel): number {
   return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3);
 }
 
-type ModelRow = EmbeddingModel & ModelKey;
-
-const MODEL_ROW: RowWriter<ModelRow> = {
-  table: 'svc_embed_model',
-  columns: ['model_id', 'epoch', 'provider', 'model', 'dimensions'],
-  toCells: ({ id, epoch, provider, model, dimensions }) => [id, epoch, provider, model, dimensions],
-};
+const MODELS = mapTable<EmbeddingModel & ModelKey>('svc_embed_model', { id: { name: 'model_id' } });
 
 async function useModel(connection: Connection, model: EmbeddingModel): Promise<ModelKey> {
   const id = toModelId(model);
   // Locks first the model's own row, then all rows, so that two starting instances take turns.
   await insertRecords(connection, [{ ...model, id, epoch: 0 }], {
-    into: MODEL_ROW,
+    into: MODELS,
     conflict: 'skip',
   });
   const rows = await connection.all(
@@ -155,13 +150,10 @@ function toFileRef(row: Row): FileRef {
 
 /** Marks files as stale, including deleted ones, which the indexer will remove from the index. */
 async function markFiles(connection: Connection, files: readonly FileRef[]): Promise<number> {
-  const keys = connection.dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'file_no', kind: 'integer' },
-    ],
-    files.map(({ scopeId, fileNo }) => [scopeId, fileNo]),
-  );
+  const keys = toKeySet(connection, 'svc_file', {
+    columns: ['scope_id', 'file_no'],
+    rows: files.map(({ scopeId, fileNo }) => [scopeId, fileNo]),
+  });
   return await connection.run(
     'insert into svc_index_queue (scope_id, file_no, version)' +
       ` select f.scope_id, f.file_no, f.version from ${keys.sql} k` +
@@ -181,16 +173,10 @@ interface QueueRow {
   dueAt: number;
 }
 
-const QUEUE_ROW: RowWriter<QueueRow> = {
-  table: 'svc_embed_queue',
-  columns: ['scope_id', 'model_id', 'text_hash', 'file_no', 'attempts', 'due_at'],
-  toCells: (row) => [row.scopeId, row.modelId, row.textHash, row.fileNo, row.attempts, row.dueAt],
-};
+const QUEUE = mapTable<QueueRow>('svc_embed_queue', { scopeId: {}, textHash: 'hex' });
 
-const TEXT_KEY = [
-  { name: 'scope_id', kind: 'integer' },
-  { name: 'text_hash', kind: 'id' },
-] as const;
+/** The key of vectors, and of the queue. */
+const TEXT_KEY = ['scope_id', 'model_id', 'text_hash'];
 
 async function enqueue(connection: Connection, key: ModelKey, limit: number): Promise<ScopeKey[]> {
   const lists = await connection.all(
@@ -213,7 +199,7 @@ async function enqueue(connection: Connection, key: ModelKey, limit: number): Pr
   await insertRecords(
     connection,
     [...texts.values()].map((text) => ({ ...text, modelId: key.id, attempts: 0, dueAt })),
-    { into: QUEUE_ROW, conflict: 'skip' },
+    { into: QUEUE, conflict: 'skip' },
   );
   for (const row of lists) {
     const { scopeId, fileNo } = toFileRef(row);
@@ -238,15 +224,11 @@ async function readKnown(
   key: ModelKey,
   texts: readonly { scopeId: number; textHash: string }[],
 ): Promise<Row[]> {
-  const keys = connection.dialect.keySet(
-    TEXT_KEY,
-    texts.map(({ scopeId, textHash }) => [scopeId, textHash]),
-  );
-  return await connection.all(
-    `select v.scope_id, v.text_hash from ${keys.sql} k cross join svc_vector v` +
-      ' on v.scope_id = k.scope_id and v.model_id = ? and v.text_hash = k.text_hash',
-    [...keys.parameters, key.id],
-  );
+  return await findRows(connection, 'svc_vector', {
+    columns: TEXT_KEY,
+    rows: texts.map(({ scopeId, textHash }) => [scopeId, key.id, textHash]),
+    select: ['t.scope_id', 't.text_hash'],
+  });
 }
 
 /** Reads the keys of scopes by their numbers, without scopes that no longer exist. */
@@ -254,14 +236,11 @@ async function readScopes(
   connection: Connection,
   scopeIds: readonly number[],
 ): Promise<Map<number, ScopeKey>> {
-  const keys = connection.dialect.keySet(
-    [{ name: 'scope_id', kind: 'integer' }],
-    [...new Set(scopeIds)].map((scopeId) => [scopeId]),
-  );
-  const rows = await connection.all(
-    `select s.scope_id, s.scope from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id`,
-    keys.parameters,
-  );
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...new Set(scopeIds)].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', 't.scope'],
+  });
   return new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope']) as ScopeKey]));
 }
 
@@ -277,13 +256,13 @@ async function claim(
 ): Promise<EmbedTask[]> {
   const now = await readNow(connection);
   const rows = await connection.all(
-    'select q.scope_id, q.text_hash, q.file_no, q.attempts from svc_embed_queue q' +
+    `select ${QUEUE.select('q').join(', ')} from svc_embed_queue q` +
       ` where q.model_id = ? and q.due_at <= ? order by q.due_at limit ?${connection.dialect.forUpdate}`,
     [key.id, now, limit],
   );
   if (rows.length === 0) return [];
-  const claimed = rows.map((row) => toQueueRow(row, key, now + leaseMs));
-  await insertRecords(connection, claimed, { into: QUEUE_ROW, conflict: { update: ['due_at'] } });
+  const claimed = rows.map((row) => ({ ...QUEUE.toRecord(row), dueAt: now + leaseMs }));
+  await insertRecords(connection, claimed, { into: QUEUE, conflict: { update: ['due_at'] } });
   const scopes = await readScopes(
     connection,
     claimed.map(({ scopeId }) => scopeId),
@@ -296,17 +275,6 @@ async function claim(
   return tasks;
 }
 
-function toQueueRow(row: Row, key: ModelKey, dueAt: number): QueueRow {
-  return {
-    scopeId: toInteger(row['scope_id']),
-    modelId: key.id,
-    textHash: toHex(row['text_hash'] as Uint8Array),
-    fileNo: toInteger(row['file_no']),
-    attempts: toInteger(row['attempts']),
-    dueAt,
-  };
-}
-
 interface VectorRow {
   scopeId: number;
   modelId: number;
@@ -316,18 +284,11 @@ interface VectorRow {
   vector: Float32Array;
 }
 
-const VECTOR_ROW: RowWriter<VectorRow> = {
-  table: 'svc_vector',
-  columns: ['scope_id', 'model_id', 'text_hash', 'generation', 'dimensions', 'vector'],
-  toCells: ({ scopeId, modelId, textHash, generation, dimensions, vector }) => [
-    scopeId,
-    modelId,
-    textHash,
-    generation,
-    dimensions,
-    toBytes(vector),
-  ],
-};
+const VECTORS = mapTable<VectorRow>('svc_vector', {
+  scopeId: {},
+  textHash: 'hex',
+  vector: { toCell: toBytes },
+});
 
 /** In the machine's byte order, which is little-endian on nearly all machines that run Node. */
 function toBytes(vector: Float32Array): Uint8Array {
@@ -361,17 +322,16 @@ async function complete(
         ...{ ...one, scopeId, modelId: key.id, generation },
         dimensions: key.dimensions,
       })),
-      { into: VECTOR_ROW, conflict: { update: ['generation', 'dimensions', 'vector'] } },
+      { into: VECTORS, conflict: { update: ['generation', 'dimensions', 'vector'] } },
     );
   }
   await insertRecords(connection, kept, {
-    into: QUEUE_ROW,
+    into: QUEUE,
     conflict: { update: ['file_no', 'due_at'] },
   });
   await deleteRows(connection, 'svc_embed_queue', {
-    columns: ['text_hash'],
-    rows: [...done].map((textHash) => [textHash]),
-    same: { scope_id: scopeId, model_id: key.id },
+    columns: TEXT_KEY,
+    rows: [...done].map((textHash) => [scopeId, key.id, textHash]),
   });
 }
 
@@ -386,7 +346,7 @@ async function readQueued(
   ]);
   if (scope === undefined || scope['erased_at'] === null) return null;
   const rows = await findRows(connection, 'svc_embed_queue', {
-    columns: ['scope_id', 'model_id', 'text_hash'],
+    columns: TEXT_KEY,
     rows: results.map(({ task }) => [scopeId, key.id, task.textHash]),
     select: ['t.text_hash'],
   });
@@ -408,9 +368,6 @@ async function readHolders(connection: Connection, scopeId: number): Promise<Map
   return holders;
 }
 
-/** The largest range that `randomInt` accepts. */
-const MAX_FIRST_GENERATION = 2 ** 48 - 1;
-
 async function nextGeneration(
   connection: Connection,
   scopeId: number,
@@ -421,7 +378,7 @@ async function nextGeneration(
     connection,
     // A random start: a generation must not repeat after a scope was erased.
     [{ scopeId, modelId: key.id, generation: randomInt(MAX_FIRST_GENERATION) }],
-    { into: STATE_ROW, conflict: 'skip' },
+    { into: STATES, conflict: 'skip' },
   );
   await connection.run(
     'update svc_vector_state set generation = generation + 1 where scope_id = ? and model_id = ?',
@@ -434,11 +391,10 @@ async function nextGeneration(
   return toInteger(row?.['generation']);
 }
 
-const STATE_ROW: RowWriter<{ scopeId: number; modelId: number; generation: number }> = {
-  table: 'svc_vector_state',
-  columns: ['scope_id', 'model_id', 'generation'],
-  toCells: ({ scopeId, modelId, generation }) => [scopeId, modelId, generation],
-};
+const STATES = mapTable<{ scopeId: number; modelId: number; generation: number }>(
+  'svc_vector_state',
+  { scopeId: {} },
+);
 
 async function postpone(
   connection: Connection,
@@ -449,26 +405,20 @@ async function postpone(
     isRefused,
   }: { tasks: readonly EmbedTask[]; delayMs: number; isRefused: boolean },
 ): Promise<void> {
-  if (tasks.length === 0) return;
-  const keys = connection.dialect.keySet(
-    TEXT_KEY,
-    tasks.map(({ scope, textHash }) => [toScopeId(scope), textHash]),
-  );
   // Skips tasks that another instance has finished.
-  const rows = await connection.all(
-    'select q.scope_id, q.text_hash, q.file_no, q.attempts' +
-      ` from ${keys.sql} k cross join svc_embed_queue q` +
-      ' on q.scope_id = k.scope_id and q.model_id = ? and q.text_hash = k.text_hash',
-    [...keys.parameters, key.id],
-  );
+  const rows = await findRows(connection, 'svc_embed_queue', {
+    columns: TEXT_KEY,
+    rows: tasks.map(({ scope, textHash }) => [toScopeId(scope), key.id, textHash]),
+    select: QUEUE.select('t'),
+  });
   const dueAt = (await readNow(connection)) + delayMs;
   await insertRecords(
     connection,
     rows.map((row) => {
-      const task = toQueueRow(row, key, dueAt);
+      const task = { ...QUEUE.toRecord(row), dueAt };
       return isRefused ? { ...task, attempts: task.attempts + 1 } : task;
     }),
-    { into: QUEUE_ROW, conflict: { update: ['attempts', 'due_at'] } },
+    { into: QUEUE, conflict: { update: ['attempts', 'due_at'] } },
   );
 }
 
@@ -478,16 +428,14 @@ async function sweep(connection: Connection, scopeId: number): Promise<number> {
   await lockIndex(connection, scopeId);
   const holders = await readHolders(connection, scopeId);
   const rows = await connection.all(
-    'select distinct text_hash from svc_vector where scope_id = ?',
+    'select model_id, text_hash from svc_vector where scope_id = ?',
     [scopeId],
   );
-  const orphans = rows
-    .map((row) => toHex(row['text_hash'] as Uint8Array))
-    .filter((textHash) => !holders.has(textHash));
   return await deleteRows(connection, 'svc_vector', {
-    columns: ['text_hash'],
-    rows: orphans.map((textHash) => [textHash]),
-    same: { scope_id: scopeId },
+    columns: TEXT_KEY,
+    rows: rows
+      .map((row) => [scopeId, toInteger(row['model_id']), toHex(row['text_hash'] as Uint8Array)])
+      .filter(([, , textHash]) => !holders.has(textHash as string)),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { FileContent, FileKey } from '../../../core/contracts/records.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Statement } from '../dialects/dialect.ts';
+import { toUuid } from '../schema/ids.ts';
 import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
@@ -113,12 +114,7 @@ async function readContents(
   keys: readonly FileKey[],
 ): Promise<(StoredFile | null)[]> {
   const wanted = connection.dialect.keySet(
-    [
-      { name: 'place', kind: 'integer' },
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'scope', kind: 'key' },
-      { name: 'path', kind: 'key' },
-    ],
+    { place: 'integer', scope_id: 'integer', scope: 'key', path: 'key' },
     keys.map(({ scope, path }, place) => [place, toScopeId(scope), scope, path]),
   );
   const columns = ['k.place', ...COLUMNS];
@@ -162,14 +158,8 @@ function toStoredFile(values: readonly unknown[]): StoredFile {
     size: toInteger(size),
     lines: toInteger(lines),
     updatedAt: toInteger(updatedAt),
-    latestRevisionId: toUuidText(toText(revision)),
+    latestRevisionId: toUuid(toText(revision)),
     content: toTextOrNull(content),
     hash: toText(hash).toLowerCase(),
   };
-}
-
-/** Makes a UUID from the 32 digits of the database's `hex`. */
-function toUuidText(digits: string): string {
-  const hex = digits.toLowerCase();
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

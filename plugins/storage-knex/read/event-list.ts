@@ -1,4 +1,4 @@
-import type { CallRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type { CallRecord, EventRecord } from '../../../core/contracts/records.ts';
 import type {
   EventFilter,
   ObservationStore,
@@ -6,14 +6,14 @@ import type {
   PageResult,
 } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Connection, Row, SqlValue, KnexConnection } from '../dialects/dialect.ts';
-import { parseIdBytes, toLeastIdBytes, toUuid } from '../schema/ids.ts';
+import type { Connection, SqlValue, KnexConnection } from '../dialects/dialect.ts';
+import { parseIdBytes, toLeastIdBytes } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
 import { matches, readPage, toIdPage, walkIndex } from './page.ts';
 import { hasScope } from './revision-list.ts';
-import { toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { EVENTS } from '../schema/records.ts';
+import { mapTable } from '../schema/table-map.ts';
 
 /** Calls at least this slow have an index of their own (migration 3). */
 const SLOW_MS = 100;
@@ -118,7 +118,7 @@ export async function readCalls(
     'e',
     scope === null ? 'svc_event_id' : null,
   );
-  const columns = 'e.id, e.tool, e.status, e.error_code, e.duration_ms';
+  const columns = CALLS.select('e').join(', ');
   const rows = await connection.all(
     // Compares the scope by name, because rows of a calling user often have no scope number.
     (scope === null
@@ -127,16 +127,11 @@ export async function readCalls(
       ` where ${conditions.join(' and ')} order by e.id limit ?`,
     parameters,
   );
-  return rows.map((row) => toCall(row, scope ?? (toText(row['scope']) as ScopeKey)));
+  return rows.map((row) => CALLS.toRecord(row, scope ?? undefined));
 }
 
-function toCall(row: Row, scope: ScopeKey): CallRecord {
-  return {
-    id: toUuid(row['id'] as Uint8Array),
-    scope,
-    tool: toTextOrNull(row['tool']),
-    status: toText(row['status']) as CallRecord['status'],
-    errorCode: toTextOrNull(row['error_code']),
-    durationMs: Number(row['duration_ms']),
-  };
-}
+const CALLS = mapTable<CallRecord>(
+  'svc_event',
+  {},
+  { only: ['scope_id', 'id', 'tool', 'status', 'error_code', 'duration_ms'] },
+);

@@ -20,7 +20,7 @@ import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { compareText } from './text-range.ts';
+import { AFTER_ALL, compareText } from './text-range.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 /** How each sort walks. `path` goes scope by scope and has its own function below. */
@@ -107,14 +107,12 @@ async function listByPath(
     byPathAcross(connection, rest, { scopeAfter, last: scopes.last }),
   );
   const { isEnd, last } = scopes;
-  const next = tail.next ?? (isEnd ? null : [last, page.order === 'asc' ? AFTER_ALL_PATHS : '']);
+  const next = tail.next ?? (isEnd ? null : [last, page.order === 'asc' ? AFTER_ALL : '']);
   return { items: [...head.items, ...tail.items], next };
 }
 
 /** The most scopes that one page walks. */
 const SCOPES_AT_ONCE = 5_000;
-/** Longer than any path, so it sorts after all of them. */
-const AFTER_ALL_PATHS = '\u{10ffff}'.repeat(129);
 
 /**
  * The last of the next scopes that a page needs, and whether others follow; `null` if there is none.

@@ -77,16 +77,18 @@ export async function readFile(connection: Connection, key: FileKey): Promise<Fi
   return row === undefined ? null : FILE_STATES.toRecord(row, key.scope);
 }
 
-async function listFiles(
+/** Lists files by path, without the deleted ones unless `deleted` asks for them. */
+export async function listFiles(
   connection: Connection,
   scope: ScopeKey,
-  options: { prefix: string; after: string | null; limit: number },
+  options: { prefix: string; after: string | null; limit: number; deleted?: boolean },
 ): Promise<FileRecord[]> {
-  const { prefix, after, limit } = options;
+  const { prefix, after, limit, deleted = false } = options;
   const paths = pathsFrom(prefix, after);
+  const which = deleted ? paths.where : `${paths.where} and f.deleted_at is null`;
   const rows = await connection.all(
     `select ${FILES.select('f').join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
-      ` and ${paths.where} and f.deleted_at is null order by f.path limit ?`,
+      ` and ${which} order by f.path limit ?`,
     [toScopeId(scope), scope, ...paths.parameters, limit],
   );
   return rows.map((row) => FILES.toRecord(row, scope));
@@ -99,9 +101,8 @@ export function pathsFrom(
 ): { where: string; parameters: SqlValue[] } {
   // One lower bound, the greater one: with two, the database might seek to the wrong one.
   const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
-  const end = successorOf(prefix);
   return {
-    where: `f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}`,
-    parameters: [isPastPrefix ? after : prefix, ...(end === null ? [] : [end])],
+    where: `f.path ${isPastPrefix ? '>' : '>='} ? and f.path < ?`,
+    parameters: [isPastPrefix ? after : prefix, successorOf(prefix)],
   };
 }

@@ -4,7 +4,8 @@ import type { SqlDatabase } from '../sql-database.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { FILES, PRUNED_REVISIONS, SCOPES } from '../schema/records.ts';
+import { PRUNED_REVISIONS, SCOPES } from '../schema/records.ts';
+import { listFiles } from './files.ts';
 
 /**
  * Makes the reads that only `verify` needs: content of the tables that the other stores don't show.
@@ -31,17 +32,11 @@ export function createInspectionStore(database: SqlDatabase): InspectionStore {
       });
     },
 
-    async files(scope, { after, limit }) {
+    async files(scope, page) {
       assertScope(scope);
-      return await database.read(async (connection) => {
-        const rows = await connection.all(
-          `select ${FILES.select('f').join(', ')} from svc_scope s cross join svc_file f` +
-            ' on f.scope_id = s.scope_id where s.scope_id = ? and s.scope = ? and f.path > ?' +
-            ' order by f.path limit ?',
-          [toScopeId(scope), scope, after ?? '', limit],
-        );
-        return rows.map((row) => FILES.toRecord(row, scope));
-      });
+      return await database.read((connection) =>
+        listFiles(connection, scope, { ...page, prefix: '', deleted: true }),
+      );
     },
 
     async pruned(scope, { after, limit }) {

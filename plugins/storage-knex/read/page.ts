@@ -190,9 +190,7 @@ export function startsWith(
   prefix: string,
 ): Knex.QueryBuilder {
   if (prefix === '') return query;
-  query.where(column, '>=', prefix);
-  const end = successorOf(prefix);
-  return end === null ? query : query.where(column, '<', end);
+  return query.where(column, '>=', prefix).where(column, '<', successorOf(prefix));
 }
 
 /** Checks the limit of a page: 1 to 500. Throws `INVALID_REQUEST`. */

@@ -2,7 +2,7 @@ import type { FileKey, RevisionRecord, ScopeKey } from '../../../core/contracts/
 import type { FileAt, RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import type { Connection, Row } from '../dialects/dialect.ts';
+import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { pathsFrom, readFile } from './files.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
@@ -37,15 +37,17 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
     },
     async ofVersion(key, version) {
       assertFileKey(key);
-      return await database.read(async (connection) => {
-        const place = [toScopeId(key.scope), key.scope, key.path];
-        const [row] = await connection.all(GET_REVISION_OF_VERSION, [...place, version]);
-        return row === undefined ? null : REVISIONS.toRecord(row);
-      });
+      return await database.read((connection) =>
+        readOfFile(connection, key, { where: 'r.version = ?', parameters: [version] }),
+      );
     },
     async at(key, time) {
       assertFileKey(key);
-      return await database.snapshot((connection) => readRevisionAt(connection, key, time));
+      return await database.snapshot(async (connection) => {
+        const beyond = leastIdBeyond(time + 1, await readIdSkew(connection));
+        const where = 'r.at <= ? and r.id < ?';
+        return await readOfFile(connection, key, { where, parameters: [time, beyond] });
+      });
     },
     async listAt(scope, options) {
       assertScope(scope);
@@ -93,23 +95,16 @@ const GET_STEPS_BETWEEN =
 
 const REVISION_OF_FILE = `select s.scope, f.path, ${REVISIONS.select('r').join(', ')}${OF_FILE}`;
 
-const GET_REVISION_OF_VERSION = `${REVISION_OF_FILE} and r.version = ?`;
-
-const GET_REVISION_AT = `${REVISION_OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
-
-async function readRevisionAt(
+/** The newest revision of a file that meets a condition. */
+async function readOfFile(
   connection: Connection,
-  key: FileKey,
-  time: number,
+  { scope, path }: FileKey,
+  { where, parameters }: { where: string; parameters: readonly SqlValue[] },
 ): Promise<RevisionRecord | null> {
-  const beyond = leastIdBeyond(time + 1, await readIdSkew(connection));
-  const [row] = await connection.all(GET_REVISION_AT, [
-    toScopeId(key.scope),
-    key.scope,
-    key.path,
-    time,
-    beyond,
-  ]);
+  const [row] = await connection.all(
+    `${REVISION_OF_FILE} and ${where} order by r.version desc limit 1`,
+    [toScopeId(scope), scope, path, ...parameters],
+  );
   return row === undefined ? null : REVISIONS.toRecord(row);
 }
 

@@ -4,8 +4,9 @@ import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts
 import type { KnexConnection } from '../dialects/dialect.ts';
 import { lowerAscii } from './file-list.ts';
 import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
-import { toHex } from '../schema/ids.ts';
-import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { READS } from '../schema/records.ts';
+import { toText } from '../schema/rows.ts';
+import { mapTable } from '../schema/table-map.ts';
 
 /** Lists the users with files, by user id, which is also the page key. */
 export async function listUsers(
@@ -21,31 +22,23 @@ export async function listUsers(
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
         .joinRaw('left join svc_file_stat t on t.scope_id = k.scope_id and t.file_no = 0')
-        .select(
-          's.files',
-          's.bytes',
-          's.revisions',
-          's.last_write_at',
-          's.chain_head',
-          't.reads',
-          't.last_read_at',
-          't.last_shown_at',
-        );
+        .select(...USERS.select('s'), 't.reads', 't.last_read_at', 't.last_shown_at');
     },
     filters: haveFiles(connection, filter.contains),
-    toItem: (row) => ({
-      userId: toText(row['scope']).slice(2),
-      files: toInteger(row['files']),
-      bytes: toInteger(row['bytes']),
-      revisions: toInteger(row['revisions']),
-      reads: toIntegerOrNull(row['reads']) ?? 0,
-      lastReadAt: toIntegerOrNull(row['last_read_at']),
-      lastShownAt: toIntegerOrNull(row['last_shown_at']),
-      lastWriteAt: toIntegerOrNull(row['last_write_at']),
-      historyHash: row['chain_head'] === null ? null : toHex(row['chain_head'] as Uint8Array),
-    }),
+    toItem: (row) => USERS.toRecord(row),
   });
 }
+
+const USERS = mapTable<UserListing>(
+  'svc_scope',
+  {
+    userId: { name: 'scope', fromCell: (cell) => toText(cell).slice(2) },
+    historyHash: { name: 'chain_head' },
+    ...READS,
+    lastShownAt: 'number',
+  },
+  { only: ['files', 'bytes', 'revisions', 'last_write_at'] },
+);
 
 /** Walks the scopes in order, as `s`. */
 export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {

@@ -37,3 +37,10 @@ export interface IndexDefinition {
    */
   where?: string;
 }
+
+/** The type of a column. Throws for a name that the table does not have. */
+export function kindOf(table: TableDefinition, column: string): ColumnKind {
+  const definition = table.columns.find(({ name }) => name === column);
+  if (definition === undefined) throw new Error(`${table.name} has no column ${column}.`);
+  return definition.kind;
+}

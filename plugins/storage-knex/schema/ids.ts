@@ -30,9 +30,9 @@ export function parseIdBytes(id: string): Buffer | null {
   return HEX_ID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : null;
 }
 
-/** The UUID of 16 bytes, as text. */
-export function toUuid(bytes: Uint8Array): string {
-  const hex = toHex(bytes);
+/** The UUID of 16 bytes, or of their hex digits. */
+export function toUuid(id: Uint8Array | string): string {
+  const hex = typeof id === 'string' ? id.toLowerCase() : toHex(id);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 

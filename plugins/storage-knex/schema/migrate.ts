@@ -69,25 +69,20 @@ async function runStep(connection: KnexConnection, step: MigrationStep): Promise
   if ('createTable' in step) {
     if (await knex.schema.hasTable(step.createTable.name)) return;
     await knex.raw(createTable(connection, step.createTable));
-    return;
-  }
-  if ('changeRows' in step) {
+  } else if ('changeRows' in step) {
     await step.changeRows.run(connection);
-    return;
-  }
-  if ('addColumn' in step) {
+  } else if ('addColumn' in step) {
     await addColumn(connection, step.addColumn);
-    return;
+  } else {
+    await dialect.createIndex(knex, step.createIndex);
   }
-  if (await dialect.hasIndex(knex, step.createIndex)) return;
-  await knex.raw(dialect.createIndex(knex, step.createIndex));
 }
 
 async function addColumn(
   { knex, dialect }: KnexConnection,
   { table, column, value }: AddedColumn,
 ): Promise<void> {
-  if (await dialect.hasColumn(knex, table, column.name)) return;
+  if (await knex.schema.hasColumn(table, column.name)) return;
   const [statement] = knex.schema
     .alterTable(table, (builder) => {
       const type = dialect.columnType(column.kind, column.length);

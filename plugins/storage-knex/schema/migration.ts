@@ -30,6 +30,41 @@ export function describeStep(step: MigrationStep): string {
   return `add column ${step.addColumn.table}.${step.addColumn.column.name}`;
 }
 
+/** The step that makes a table. */
+export function table(
+  name: string,
+  primaryKey: readonly string[],
+  options: { clustered: boolean },
+  columns: readonly ColumnDefinition[],
+): { createTable: TableDefinition } {
+  return { createTable: { name, columns, primaryKey, ...options } };
+}
+
+/** The step that makes an index. */
+export function index(
+  name: string,
+  tableName: string,
+  columns: readonly string[],
+  options: Pick<IndexDefinition, 'unique' | 'where'> = {},
+): { createIndex: IndexDefinition } {
+  return { createIndex: { name, table: tableName, columns, ...options } };
+}
+
+/** The step that adds a column. */
+export function column(
+  tableName: string,
+  definition: ColumnDefinition,
+  value?: number,
+): { addColumn: AddedColumn } {
+  const added = { table: tableName, column: definition };
+  return { addColumn: value === undefined ? added : { ...added, value } };
+}
+
+/** A column of whole numbers. */
+export function integer(name: string, options: { nullable?: boolean } = {}): ColumnDefinition {
+  return { name, kind: 'integer', ...options };
+}
+
 /** A step forward of the schema. A released one never changes. */
 export interface Migration {
   version: number;

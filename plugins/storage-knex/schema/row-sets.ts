@@ -1,13 +1,15 @@
 import type { CellValue, Connection, KeySet, Row, RowSet, SqlValue } from '../dialects/dialect.ts';
-import type { RowWriter } from './rows.ts';
 import type { TableMap } from './table-map.ts';
+import { type ColumnKind, kindOf } from './columns.ts';
+import { toHex } from './ids.ts';
+import { toInteger, toText } from './rows.ts';
 import { tableOf } from './tables.ts';
 
 /** Writes records as rows; runs no statement if there are none. */
 export async function insertRecords<T>(
   connection: Connection,
   records: readonly T[],
-  { into, conflict }: { into: RowWriter<T>; conflict?: RowSet['conflict'] },
+  { into, conflict }: { into: TableMap<T>; conflict?: RowSet['conflict'] },
 ): Promise<void> {
   if (records.length === 0) return;
   await connection.dialect.insertRows(connection, {
@@ -39,13 +41,9 @@ export function toKeySet(
   table: string,
   { columns, rows }: RowKeys,
 ): KeySet {
-  const { columns: definitions } = tableOf(table);
-  const wanted = columns.map((column) => {
-    const definition = definitions.find(({ name }) => name === column);
-    if (definition === undefined) throw new Error(`${table} has no column ${column}.`);
-    return definition;
-  });
-  return dialect.keySet(wanted, rows);
+  const definition = tableOf(table);
+  const kinds = columns.map((column) => [column, kindOf(definition, column)]);
+  return dialect.keySet(Object.fromEntries(kinds) as Record<string, ColumnKind>, rows);
 }
 
 /**
@@ -72,17 +70,40 @@ export async function findRows(
   );
 }
 
-/**
- * Deletes the rows of a table that have one of the keys and all values of `same`. Returns their
- * number.
- */
+/** Deletes rows that were read with their primary key. Returns their number. */
+export async function deleteFound(
+  connection: Connection,
+  tableName: string,
+  rows: readonly Row[],
+): Promise<number> {
+  const table = tableOf(tableName);
+  const columns = table.primaryKey;
+  return await deleteRows(connection, tableName, {
+    columns,
+    rows: rows.map((row) => columns.map((name) => toCell(kindOf(table, name), row[name]))),
+  });
+}
+
+function toCell(kind: ColumnKind, value: unknown): CellValue {
+  if (kind === 'integer') return toInteger(value);
+  return kind === 'id' || kind === 'hash' ? toHex(value as Uint8Array) : toText(value);
+}
+
+/** The columns of the primary key of `t`, for a query. */
+export function selectKey(table: string): string {
+  return tableOf(table)
+    .primaryKey.map((name) => `t.${name}`)
+    .join(', ');
+}
+
+/** Deletes the rows of a table that have one of the keys. Returns their number. */
 export async function deleteRows(
   connection: Connection,
   table: string,
-  { columns, rows, same = {} }: RowKeys & { same?: Readonly<Record<string, SqlValue>> },
+  { columns, rows }: RowKeys,
 ): Promise<number> {
   if (rows.length === 0) return 0;
   const keys = toKeySet(connection, table, { columns, rows });
-  const { sql, parameters } = connection.dialect.deleteKeys(table, { columns, keys, same });
+  const { sql, parameters } = connection.dialect.deleteKeys(table, columns, keys);
   return await connection.run(sql, parameters);
 }

@@ -1,12 +1,3 @@
-import type { CellValue } from '../dialects/dialect.ts';
-
-/** How to turn a record into a row: columns in order, and a function for their values. */
-export interface RowWriter<T> {
-  table: string;
-  columns: readonly string[];
-  toCells(record: T): CellValue[];
-}
-
 /** Reads a byte-exact text column, which some databases return as bytes. */
 export function toText(value: unknown): string {
   return typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString('utf8');

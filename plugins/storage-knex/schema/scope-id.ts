@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
+import { MemoryError } from '../../../core/errors.ts';
 
 /** Scopes whose number is cached: a busy instance sees the same few repeatedly. */
 const REMEMBERED = 10_000;
@@ -20,4 +21,12 @@ export function toScopeId(scope: ScopeKey): number {
   if (remembered.size >= REMEMBERED) remembered.clear();
   remembered.set(scope, scopeId);
   return scopeId;
+}
+
+/** The error for a scope whose number another scope has. */
+export function sameNumber(): MemoryError {
+  return new MemoryError(
+    'INTERNAL',
+    'Two scopes have the same number in the database, so one of them can not be used.',
+  );
 }

@@ -4,13 +4,18 @@ import { MemoryError } from '../../../core/errors.ts';
 import { dreamBudgetOf, dreamLeaseOf } from '../../../core/files/dream-names.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
-import type { ColumnKind } from '../schema/columns.ts';
-import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { AUDIT_ROWS, HOLDS, newScopeState, SCOPES } from '../schema/records.ts';
-import { deleteRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
-import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import {
+  deleteFound,
+  deleteRows,
+  insertRecords,
+  replaceRecords,
+  selectKey,
+} from '../schema/row-sets.ts';
+import { toInteger, toIntegerOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { SCOPE_TABLES, tableOf } from '../schema/tables.ts';
+import { SCOPE_TABLES } from '../schema/tables.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import { readHold } from '../read/holds.ts';
 import { createRedact } from './redact.ts';
@@ -116,12 +121,11 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
         return { next: isEnd ? null : (records.at(-1)?.id ?? null), changed: changed.length };
       }),
 
-    ...(database.settle === undefined ? {} : { settle: () => database.settle?.() ?? NOTHING }),
-    ...(database.vacuum === undefined ? {} : { vacuum: () => database.vacuum?.() ?? NOTHING }),
+    ...(database.settle && { settle: database.settle.bind(database) }),
+    ...(database.vacuum && { vacuum: database.vacuum.bind(database) }),
   };
 }
 
-const NOTHING = Promise.resolve();
 const LAST_ROWS = 500;
 
 /** Ids and file numbers go on from where they were: what refers to the erased ones finds nothing. */
@@ -194,18 +198,12 @@ async function removePart(
     }
     return ids.length;
   }
-  const { primaryKey, columns } = tableOf(table);
-  const kinds = primaryKey.map((name) => columns.find((column) => column.name === name)?.kind);
   const rows = await connection.all(
-    `select ${primaryKey.map((name) => `t.${name}`).join(', ')} from ${table} t where ${where}` +
-      ` limit ?`,
+    `select ${selectKey(table)} from ${table} t where ${where} limit ?`,
     [...parameters, limit],
   );
   if (table === 'svc_dream_history') await removeBudgets(connection, rows);
-  return await deleteRows(connection, table, {
-    columns: primaryKey,
-    rows: rows.map((row) => primaryKey.map((name, index) => toCell(kinds[index], row[name]))),
-  });
+  return await deleteFound(connection, table, rows);
 }
 
 /** The budgets of runs have their ids as names. */
@@ -214,11 +212,6 @@ async function removeBudgets(connection: Connection, runs: readonly Row[]): Prom
     columns: ['name'],
     rows: runs.map((row) => [dreamBudgetOf(toUuid(row['id'] as Uint8Array))]),
   });
-}
-
-function toCell(kind: ColumnKind | undefined, value: unknown): string | number {
-  if (kind === 'integer') return toInteger(value);
-  return kind === 'id' || kind === 'hash' ? toHex(value as Uint8Array) : toText(value);
 }
 
 /** Locks the scope, and checks that the hold is still the one of this work. */

@@ -2,10 +2,12 @@ import { toIdMs } from '../../../core/id-time.ts';
 import type { Connection } from '../dialects/dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';
-import { tableOf } from '../schema/tables.ts';
+import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { mapTable } from '../schema/table-map.ts';
 
 /** Smaller differences between the time in an id and the time of its row are not stored. */
 const SMALLEST_MS = 1_000;
+const META = mapTable<{ key: string; value: string }>('svc_meta');
 const KEYS = { lead: 'id_lead_ms', lag: 'id_lag_ms' } as const;
 
 /** The greatest differences found between ids and times: ids ahead, and ids behind. */
@@ -42,25 +44,16 @@ export class IdSkewKeeper {
     if (lead <= kept.lead && lag <= kept.lag) return;
     if (!connection.dialect.locksAbsentRows) {
       // If two transactions raise it at once, the second one sees the first one's value.
-      await connection.dialect.insertRows(connection, {
-        table: tableOf('svc_meta'),
-        columns: ['key', 'value'],
-        rows: Object.values(KEYS).map((key) => [key, String(SMALLEST_MS)]),
-        conflict: 'skip',
-      });
+      const least = Object.values(KEYS).map((key) => ({ key, value: String(SMALLEST_MS) }));
+      await insertRecords(connection, least, { into: META, conflict: 'skip' });
       kept = this.remember(await readIdSkew(connection, connection.dialect.forUpdate));
     }
-    const raised: string[][] = [];
-    if (lead > kept.lead) raised.push([KEYS.lead, String(roundUp(lead))]);
-    if (lag > kept.lag) raised.push([KEYS.lag, String(roundUp(lag))]);
+    const raised: { key: string; value: string }[] = [];
+    if (lead > kept.lead) raised.push({ key: KEYS.lead, value: String(roundUp(lead)) });
+    if (lag > kept.lag) raised.push({ key: KEYS.lag, value: String(roundUp(lag)) });
     if (raised.length === 0) return;
     this.hasRaised = true;
-    await connection.dialect.insertRows(connection, {
-      table: tableOf('svc_meta'),
-      columns: ['key', 'value'],
-      rows: raised,
-      conflict: { update: ['value'] },
-    });
+    await replaceRecords(connection, META, raised);
   }
 
   private remember(kept: IdSkew): IdSkew {

@@ -1,4 +1,5 @@
 import type { LeaseStore } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import { toInteger } from '../schema/rows.ts';
 
@@ -32,4 +33,11 @@ export function createLeaseStore(database: Pick<SqlDatabase, 'write'>): LeaseSto
         ]);
       }),
   };
+}
+
+/** The error of work whose lease another holder has got, or that has ended. */
+export function leaseLost(): MemoryError {
+  return new MemoryError('RUN_STATE', 'The lease of this run was lost.', {
+    details: { reason: 'lease_lost' },
+  });
 }

@@ -1,6 +1,5 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
-import { MemoryError } from '../../../core/errors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import { toIdMs } from '../../../core/id-time.ts';
 import { listAccess } from '../read/access-list.ts';
@@ -8,11 +7,11 @@ import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
-import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
-import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
+import { deleteFound, findRows, insertRecords, selectKey } from '../schema/row-sets.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
-import { toScopeId } from '../schema/scope-id.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   newScopeState,
   ACCESS_ROWS,
@@ -31,6 +30,14 @@ const ACCESS_A_PART = 512;
 /** Makes the store of access rows and events. */
 export function createLogStore(database: SqlDatabase): LogStore {
   const { skew } = database;
+  const readEvents = async (column: string, id: string, limit: number): Promise<EventRecord[]> => {
+    const bytes = parseIdBytes(id);
+    if (bytes === null) return [];
+    const rows = await database.read((connection) =>
+      connection.all(`${GET_EVENTS} where e.${column} = ? order by e.id limit ?`, [bytes, limit]),
+    );
+    return rows.map((row) => EVENTS.toRecord(row));
+  };
   return {
     async append(batch) {
       for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
@@ -41,27 +48,10 @@ export function createLogStore(database: SqlDatabase): LogStore {
     },
     listAccess: (filter, page) =>
       database.list((connection) => listAccess(connection, filter, page)),
-    async eventsOfTrace(traceId) {
-      const bytes = parseIdBytes(traceId);
-      if (bytes === null) return [];
-      return await database.read(async (connection) => {
-        const rows = await connection.all(
-          `${GET_EVENTS} where e.trace_id = ? order by e.id limit ${EVENTS_OF_TRACE}`,
-          [bytes],
-        );
-        return rows.map((row) => EVENTS.toRecord(row));
-      });
-    },
+    eventsOfTrace: (traceId) => readEvents('trace_id', traceId, EVENTS_OF_TRACE),
     async eventOfToolCall(toolCallId) {
-      const bytes = parseIdBytes(toolCallId);
-      if (bytes === null) return null;
-      return await database.read(async (connection) => {
-        const [row] = await connection.all(
-          `${GET_EVENTS} where e.tool_call_id = ? order by e.id limit 1`,
-          [bytes],
-        );
-        return row === undefined ? null : EVENTS.toRecord(row);
-      });
+      const [event = null] = await readEvents('tool_call_id', toolCallId, 1);
+      return event;
     },
     expire: (what, before, limit) =>
       database.write((connection) => expireRows(connection, what, { before, limit })),
@@ -76,9 +66,9 @@ export function createLogStore(database: SqlDatabase): LogStore {
 
 /** The tables whose rows expire, with the column that tells their age. */
 const AGED = {
-  events: { table: 'svc_event', time: 'started_at', key: 'id' },
-  access: { table: 'svc_access_log', time: 'at', key: 'id' },
-  idempotency: { table: 'svc_idempotency', time: 'created_at', key: 'key_hash' },
+  events: { table: 'svc_event', time: 'started_at' },
+  access: { table: 'svc_access_log', time: 'at' },
+  idempotency: { table: 'svc_idempotency', time: 'created_at' },
 } as const;
 
 const GET_EVENTS =
@@ -180,9 +170,7 @@ async function ensureScopes(
   });
   for (const { scope } of [...batch.access, ...batch.events]) {
     const name = known.get(toScopeId(scope)) ?? scopes.get(toScopeId(scope));
-    if (name !== scope) {
-      throw new MemoryError('INTERNAL', 'Two scopes have the same number in the database.');
-    }
+    if (name !== scope) throw sameNumber();
   }
   return new Map(
     rows.flatMap((row) => {
@@ -256,14 +244,11 @@ async function expireRows(
   what: keyof typeof AGED,
   { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const { table, key } = AGED[what];
+  const { table } = AGED[what];
   const { from, order, parameters } = await findOlder(connection, what, before);
   const rows = await connection.all(
-    `select t.scope_id, t.${key} ${from} order by t.${order} limit ?`,
+    `select ${selectKey(table)} ${from} order by t.${order} limit ?`,
     [...parameters, limit],
   );
-  return await deleteRows(connection, table, {
-    columns: ['scope_id', key],
-    rows: rows.map((row) => [toInteger(row['scope_id']), toHex(row[key] as Uint8Array)]),
-  });
+  return await deleteFound(connection, table, rows);
 }

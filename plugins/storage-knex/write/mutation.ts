@@ -20,7 +20,8 @@ import {
   saveWriteSet,
 } from './write-set.ts';
 
-import { newScopeState } from '../schema/records.ts';
+import { type Budget, newScopeState } from '../schema/records.ts';
+import { leaseLost } from './leases.ts';
 
 /** One call of `Storage.mutate`. */
 export interface Mutation {
@@ -77,8 +78,8 @@ function decideOne(
     checkChanges(request, decision);
     const spent = checkBudgets(writeSet, request, decision.writes);
     // Nothing below throws, so the decision stands from here on.
-    for (const [slot, used] of spent) slot.now = used;
-    applyChanges(writeSet, request, decision);
+    for (const [slot, budget] of spent) slot.now = budget;
+    applyChanges(writeSet, decision);
     return { status: 'applied', result: decision.result };
   } catch (error) {
     return { status: 'rejected', error: toMemoryError(error) };
@@ -88,9 +89,7 @@ function decideOne(
 function checkLeases(writeSet: WriteSet, request: MutateRequest): void {
   for (const guard of request.guards ?? []) {
     if (guard.kind === 'lease' && writeSet.leases.get(guard.name) !== guard.fence) {
-      throw new MemoryError('RUN_STATE', 'The lease of this run was lost.', {
-        details: { reason: 'lease_lost' },
-      });
+      throw leaseLost();
     }
   }
 }
@@ -99,19 +98,19 @@ function checkBudgets(
   writeSet: WriteSet,
   request: MutateRequest,
   writes: number,
-): Map<Slot<number>, number> {
-  const spent = new Map<Slot<number>, number>();
+): Map<Slot<Budget>, Budget> {
+  const spent = new Map<Slot<Budget>, Budget>();
   if (writes === 0) return spent;
   for (const guard of request.guards ?? []) {
     if (guard.kind !== 'budget') continue;
-    const slot = writeSet.budgets.get(guard.name) as Slot<number>;
-    const used = (spent.get(slot) ?? slot.now ?? 0) + writes;
+    const slot = writeSet.budgets.get(guard.name) as Slot<Budget>;
+    const used = ((spent.get(slot) ?? slot.now)?.used ?? 0) + writes;
     if (used > guard.max) {
       throw new MemoryError('QUOTA_EXCEEDED', 'The write budget is spent.', {
         details: { limit: guard.name, max: guard.max },
       });
     }
-    spent.set(slot, used);
+    spent.set(slot, { name: guard.name, used });
   }
   return spent;
 }
@@ -169,11 +168,7 @@ function isNamed(files: readonly FileKey[], { scope, path }: FileKey): boolean {
   return files.some((file) => file.scope === scope && file.path === path);
 }
 
-function applyChanges(
-  writeSet: WriteSet,
-  request: MutateRequest,
-  { changes }: Decision<unknown>,
-): void {
+function applyChanges(writeSet: WriteSet, { changes }: Decision<unknown>): void {
   for (const state of changes.scopes ?? []) {
     (writeSet.scopes.get(state.scope) as Slot<ScopeState>).now = state;
   }
@@ -192,14 +187,10 @@ function applyChanges(
     (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
   }
   // Every scope with rows needs its own row, because scope numbers alone are hashes.
-  const touched = [...(changes.access ?? []), ...(changes.revisions ?? [])];
-  for (const { scope } of touched) {
+  const keys = changes.idempotency === undefined ? [] : [changes.idempotency];
+  for (const { scope } of [...(changes.access ?? []), ...(changes.revisions ?? []), ...keys]) {
     const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;
     slot.now ??= newScopeState(scope);
-  }
-  if (changes.idempotency !== undefined && request.idempotency !== undefined) {
-    const slot = writeSet.scopes.get(request.idempotency.scope) as Slot<ScopeState>;
-    slot.now ??= newScopeState(request.idempotency.scope);
   }
 }
 

@@ -106,10 +106,9 @@ async function findCuts(
     ` ${typeof filter.olderThan === 'number' ? young : 'null'} as young` +
     ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
     ` where s.scope_id = ? and s.scope = ? and f.revisions > ?${filter.path ? ' and f.path = ?' : ''}`;
-  const size = `coalesce(${connection.dialect.byteLength('v.delta')}, 0) + coalesce(${connection.dialect.byteLength('v.keyframe')}, 0)`;
   const below = 'case when c.young is not null and c.young < c.kept then c.young else c.kept end';
   const rows = await connection.all(
-    `select c.file_no, ${below} as below, count(*) as rows_below, sum(${size}) as bytes_below` +
+    `select c.file_no, ${below} as below, count(*) as rows_below, sum(${sizeOf('v')}) as bytes_below` +
       ` from (${cuts}) c cross join svc_revision v on v.scope_id = c.scope_id` +
       ` and v.file_no = c.file_no and v.version < ${below}` +
       ' group by c.file_no, c.kept, c.young order by c.file_no',
@@ -121,6 +120,11 @@ async function findCuts(
     rows: toInteger(row['rows_below']),
     bytes: toInteger(row['bytes_below']),
   }));
+}
+
+/** The bytes of a revision's step back, as an SQL expression. */
+function sizeOf(alias: string): string {
+  return `coalesce(octet_length(${alias}.delta), 0) + coalesce(octet_length(${alias}.keyframe), 0)`;
 }
 
 /** Splits the cuts into those of one transaction (the last may be partial) and the rest. */
@@ -153,10 +157,9 @@ async function removeRows(
   const count: PruneCount = { pruned: 0, bytes: 0 };
   // An operator's work on the memory comes first: the next round prunes it.
   if (locked === undefined || (await readHold(connection, scope)) !== null) return count;
-  const bytes = `coalesce(${connection.dialect.byteLength('r.delta')}, 0) + coalesce(${connection.dialect.byteLength('r.keyframe')}, 0)`;
   for (const { fileNo, below } of cuts) {
     const rows = await connection.all(
-      `select ${REVISIONS.select('r').join(', ')}, f.path, ${bytes} as bytes from svc_revision r` +
+      `select ${REVISIONS.select('r').join(', ')}, f.path, ${sizeOf('r')} as bytes from svc_revision r` +
         ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no' +
         ' where r.scope_id = ? and r.file_no = ? and r.version < ? order by r.version limit ?',
       [scopeId, fileNo, below, ROWS_AT_ONCE - count.pruned],

@@ -1,11 +1,9 @@
 import type { ErasureStore } from '../../../core/contracts/erasure.ts';
-import type { NewRevision } from '../../../core/contracts/records.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
-import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { readFile } from '../read/files.ts';
 import { readHold } from '../read/holds.ts';
 import { AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
-import { insertRecords } from '../schema/row-sets.ts';
+import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 
@@ -28,13 +26,20 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
       );
       const hold = await readHold(connection, key.scope);
       const file = await readFile(connection, key);
-      const rows: NewRevision[] = [];
-      for (const version of file === null ? [] : versions) {
-        const [row] = await connection.all(GET_ROW, [scopeId, file?.fileNo ?? 0, version]);
-        if (row !== undefined) rows.push(toNewRevision({ ...row, path: key.path }, key.scope));
-      }
+      const found = await findRows(connection, 'svc_revision', {
+        columns: ['scope_id', 'file_no', 'version'],
+        rows: file === null ? [] : versions.map((version) => [scopeId, file.fileNo, version]),
+        select: NEW_REVISIONS.select('t'),
+        rest: ' order by t.version',
+      });
+      const rows = found.map((row) =>
+        NEW_REVISIONS.toRecord({ ...row, path: key.path }, key.scope),
+      );
       const decision = decide({ file, hold, rows });
-      for (const row of decision.rows) await replaceRow(connection, row);
+      await insertRecords(connection, decision.rows, {
+        into: NEW_REVISIONS,
+        conflict: { update: CHANGED },
+      });
       if (decision.audit !== null) {
         await insertRecords(connection, [decision.audit], { into: AUDIT_ROWS });
         await database.skew.cover(connection, [decision.audit]);
@@ -42,27 +47,4 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
       return decision.result;
     });
   };
-}
-
-const GET_ROW =
-  `select ${NEW_REVISIONS.select('r').join(', ')} from svc_revision r` +
-  ' where r.scope_id = ? and r.file_no = ? and r.version = ?';
-
-function toNewRevision(row: Row, scope: NewRevision['scope']): NewRevision {
-  return NEW_REVISIONS.toRecord(row, scope);
-}
-
-/** A row that was pruned meanwhile stays away. */
-async function replaceRow(connection: Connection, row: NewRevision): Promise<void> {
-  const cells = NEW_REVISIONS.toCells(row);
-  const values = CHANGED.map((column): SqlValue => {
-    const cell = cells[NEW_REVISIONS.columns.indexOf(column)] ?? null;
-    const isHex = typeof cell === 'string' && column !== 'keyframe';
-    return isHex ? Buffer.from(cell, 'hex') : cell;
-  });
-  await connection.run(
-    `update svc_revision set ${CHANGED.map((column) => `${column} = ?`).join(', ')}` +
-      ' where scope_id = ? and file_no = ? and version = ?',
-    [...values, toScopeId(row.scope), row.fileNo, row.version],
-  );
 }

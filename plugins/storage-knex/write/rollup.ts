@@ -7,12 +7,12 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { CountedRange, RollUp, RollupFilter } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
+import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
-import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
+import { deleteFound, findRows, replaceRecords, selectKey } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { bytes, mapTable, text, uuid, number } from '../schema/table-map.ts';
+import { mapTable } from '../schema/table-map.ts';
 
 /** The number for all scopes together. No scope has it. */
 const ALL_SCOPES = 0;
@@ -27,52 +27,29 @@ const GRAINS = new Map(Object.entries(GRAIN_MS).map(([grain, ms]) => [ms, grain 
 
 const ROLLUPS = mapTable<RollupRecord>('svc_rollup', {
   grain: {
-    ...text('grain'),
     toCell: (grain) => GRAIN_MS[grain],
     fromCell: (cell) => GRAINS.get(toInteger(cell)) as RollupGrain,
   },
-  bucket: number('bucket'),
   scope: {
     name: 'scope_id',
-    kind: 'as-is',
     toCell: toRollupScopeId,
     fromCell: (_, scope) => scope ?? null,
   },
   tool: {
-    ...text('tool'),
     toCell: (tool) => tool ?? '',
     fromCell: (cell) => toText(cell) || null,
   },
-  instanceId: uuid('instance_id'),
-  calls: number('calls'),
-  failed: number('failed'),
-  refused: number('refused'),
-  reads: number('reads'),
-  writes: number('writes'),
-  finds: number('finds'),
-  latency: bytes('latency'),
 });
 
 const KEYS: readonly string[] = ['scope_id', 'grain', 'bucket', 'tool', 'instance_id'];
+const SUMMED = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds'];
+const COUNTS = mapTable<Omit<RollupCount, 'bucket'>>('svc_rollup', {}, { only: SUMMED });
 /** Quoted, because `reads` is a reserved word in MariaDB. */
-const SUMS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds']
-  .map((name) => `sum(r.${name}) as \`${name}\``)
-  .join(', ');
+const SUMS = SUMMED.map((name) => `sum(r.${name}) as \`${name}\``).join(', ');
 const COLUMNS = ROLLUPS.select('r').join(', ');
 
 function toRollupScopeId(scope: ScopeKey | null): number {
   return scope === null ? ALL_SCOPES : toScopeId(scope);
-}
-
-function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
-  return {
-    calls: toInteger(row['calls']),
-    failed: toInteger(row['failed']),
-    refused: toInteger(row['refused']),
-    reads: toInteger(row['reads']),
-    writes: toInteger(row['writes']),
-    finds: toInteger(row['finds']),
-  };
 }
 
 /** Adds events to the roll-ups, in the transaction that writes them. */
@@ -97,7 +74,7 @@ async function mergeKept(
   const rows = await findRows(connection, 'svc_rollup', {
     columns: KEYS,
     rows: added.map(ROLLUPS.toKey),
-    select: ['t.scope_id', ...ROLLUPS.select('t')],
+    select: ROLLUPS.select('t'),
   });
   const kept = new Map(
     rows.map((row) => [
@@ -138,7 +115,7 @@ export async function countRollups(
       ' group by begins_at order by begins_at',
     [filter.length, ...parameters],
   );
-  return rows.map((row) => ({ bucket: toInteger(row['begins_at']), ...toCounts(row) }));
+  return rows.map((row) => ({ bucket: toInteger(row['begins_at']), ...COUNTS.toRecord(row) }));
 }
 
 function inFilter({ grain, scope, tool, since, until }: RollupFilter): {
@@ -195,20 +172,11 @@ export async function expireRollupRows(
   grain: RollupGrain,
   { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const source = connection.dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+  const source = connection.dialect.byIndex('svc_rollup', 't', 'svc_rollup_bucket');
   const rows = await connection.all(
-    `select ${KEYS.map((key) => `r.${key}`).join(', ')} from ${source}` +
-      ' where r.grain = ? and r.bucket < ? order by r.bucket, r.scope_id limit ?',
+    `select ${selectKey('svc_rollup')} from ${source}` +
+      ' where t.grain = ? and t.bucket < ? order by t.bucket, t.scope_id limit ?',
     [GRAIN_MS[grain], before, limit],
   );
-  return await deleteRows(connection, 'svc_rollup', {
-    columns: KEYS,
-    rows: rows.map((row) => [
-      toInteger(row['scope_id']),
-      toInteger(row['grain']),
-      toInteger(row['bucket']),
-      toText(row['tool']),
-      Buffer.from(row['instance_id'] as Uint8Array).toString('hex'),
-    ]),
-  });
+  return await deleteFound(connection, 'svc_rollup', rows);
 }

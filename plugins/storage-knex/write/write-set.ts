@@ -16,10 +16,11 @@ import type { Connection } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
-import { toScopeId } from '../schema/scope-id.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   ACCESS_ROWS,
   AUDIT_ROWS,
+  type Budget,
   BUDGETS,
   CONTENTS,
   FILES,
@@ -48,7 +49,7 @@ export interface WriteSet {
   idempotency: Map<string, Slot<IdempotencyRecord>>;
   /** The fences of the valid leases. */
   leases: Map<string, number>;
-  budgets: Map<string, Slot<number>>;
+  budgets: Map<string, Slot<Budget>>;
   revisions: NewRevision[];
   pruned: PrunedRevision[];
   access: AccessRecord[];
@@ -172,10 +173,7 @@ export async function saveWriteSet(
   // An expired key can be used again.
   await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
   await insertRecords(connection, writeSet.audit, { into: AUDIT_ROWS });
-  const budgets = [...writeSet.budgets]
-    .filter(([, slot]) => slot.now !== slot.before)
-    .map(([name, slot]) => ({ name, used: slot.now ?? 0 }));
-  await replaceRecords(connection, BUDGETS, budgets);
+  await replaceRecords(connection, BUDGETS, changed(writeSet.budgets.values()));
   await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
 }
 
@@ -183,26 +181,23 @@ async function readScopes(
   connection: Connection,
   scopes: ReadonlyMap<number, ScopeKey>,
 ): Promise<Pick<WriteSet, 'scopes' | 'holds'>> {
-  const slots: WriteSet['scopes'] = toSlots(scopes.values());
-  const holds: WriteSet['holds'] = toSlots(scopes.values());
   const rows = await findRows(connection, 'svc_scope', {
     columns: ['scope_id'],
     rows: [...scopes.keys()].map((scopeId) => [scopeId]),
     select: ['t.scope_id', ...SCOPES.select('t'), ...HOLD_COLUMNS],
     rest: ` left join svc_scope_hold h on h.scope_id = t.scope_id${connection.dialect.forUpdate}`,
   });
-  for (const row of rows) {
+  const states = rows.map((row) => {
     const state = SCOPES.toRecord(row);
     if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
-    slots.set(state.scope, { before: state, now: state });
-    if (row['hold_id'] === null) continue;
-    const hold = HOLDS.toRecord(row);
-    holds.set(state.scope, { before: hold, now: hold });
-  }
+    return state;
+  });
+  const slots = toSlots(scopes.values(), states, ({ scope }) => scope);
   if (!connection.dialect.locksAbsentRows && rows.length < scopes.size) {
     throw new AbsentRows({ scopes: absentKeys(slots) });
   }
-  return { scopes: slots, holds };
+  const holds = rows.flatMap((row) => (row['hold_id'] === null ? [] : [HOLDS.toRecord(row)]));
+  return { scopes: slots, holds: toSlots(scopes.values(), holds, ({ scope }) => scope) };
 }
 
 const HOLD_COLUMNS = HOLDS.select('h').filter((column) => column !== 'h.scope');
@@ -212,7 +207,6 @@ async function readFiles(
   files: ReadonlyMap<string, FileKey>,
   scopes: ReadonlyMap<number, ScopeKey>,
 ): Promise<WriteSet['files']> {
-  const slots: WriteSet['files'] = toSlots(files.keys());
   const rows = await findRows(connection, 'svc_file', {
     columns: ['scope_id', 'path'],
     rows: [...files.values()].map(({ scope, path }) => [toScopeId(scope), path]),
@@ -221,11 +215,8 @@ async function readFiles(
       ' left join svc_content c on c.scope_id = t.scope_id and c.file_no = t.file_no' +
       connection.dialect.forUpdate,
   });
-  for (const row of rows) {
-    const state = FILE_STATES.toRecord(row, nameOf(scopes, row['scope_id']));
-    slots.set(fileSlotKey(state), { before: state, now: state });
-  }
-  return slots;
+  const states = rows.map((row) => FILE_STATES.toRecord(row, nameOf(scopes, row['scope_id'])));
+  return toSlots(files.keys(), states, fileSlotKey);
 }
 
 async function readIdempotency(
@@ -233,17 +224,15 @@ async function readIdempotency(
   wanted: ReadonlyMap<string, { scope: ScopeKey; keyHash: string }>,
   scopes: ReadonlyMap<number, ScopeKey>,
 ): Promise<WriteSet['idempotency']> {
-  const slots: WriteSet['idempotency'] = toSlots(wanted.keys());
   const rows = await findRows(connection, 'svc_idempotency', {
     columns: ['scope_id', 'key_hash'],
     rows: [...wanted.values()].map(({ scope, keyHash }) => [toScopeId(scope), keyHash]),
     select: ['t.scope_id', ...IDEMPOTENCY_ROWS.select('t')],
   });
-  for (const row of rows) {
-    const record = IDEMPOTENCY_ROWS.toRecord(row, nameOf(scopes, row['scope_id']));
-    slots.set(idempotencySlotKey(record), { before: record, now: record });
-  }
-  return slots;
+  const records = rows.map((row) =>
+    IDEMPOTENCY_ROWS.toRecord(row, nameOf(scopes, row['scope_id'])),
+  );
+  return toSlots(wanted.keys(), records, idempotencySlotKey);
 }
 
 async function readLeases(
@@ -263,25 +252,29 @@ async function readBudgets(
   connection: Connection,
   names: ReadonlySet<string>,
 ): Promise<WriteSet['budgets']> {
-  const slots: WriteSet['budgets'] = toSlots(names);
   const rows = await findRows(connection, 'svc_budget', {
     columns: ['name'],
     rows: [...names].map((name) => [name]),
     select: BUDGETS.select('t'),
     rest: connection.dialect.forUpdate,
   });
-  for (const row of rows) {
-    const { name, used } = BUDGETS.toRecord(row);
-    slots.set(name, { before: used, now: used });
-  }
+  const budgets = rows.map((row) => BUDGETS.toRecord(row));
+  const slots = toSlots(names, budgets, ({ name }) => name);
   if (!connection.dialect.locksAbsentRows && rows.length < names.size) {
     throw new AbsentRows({ budgets: absentKeys(slots) });
   }
   return slots;
 }
 
-function toSlots<K, T>(keys: Iterable<K>): Map<K, Slot<T>> {
-  return new Map([...keys].map((key) => [key, { before: null, now: null }]));
+function toSlots<K, T>(
+  keys: Iterable<K>,
+  rows: readonly T[],
+  keyOf: (row: T) => K,
+): Map<K, Slot<T>> {
+  const slots = new Map<K, Slot<T>>();
+  for (const key of keys) slots.set(key, { before: null, now: null });
+  for (const row of rows) slots.set(keyOf(row), { before: row, now: row });
+  return slots;
 }
 
 function absentKeys<K>(slots: ReadonlyMap<K, Slot<unknown>>): K[] {
@@ -300,11 +293,4 @@ function changed<T>(slots: Iterable<Slot<T>>): T[] {
     if (now !== null && now !== before) rows.push(now);
   }
   return rows;
-}
-
-function sameNumber(): MemoryError {
-  return new MemoryError(
-    'INTERNAL',
-    'Two scopes have the same number in the database, so one of them can not be used.',
-  );
 }

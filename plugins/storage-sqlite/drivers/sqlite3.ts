@@ -1,8 +1,11 @@
 import { createRequire } from 'node:module';
+import { LRUCache } from 'lru-cache';
 import type { Database as NativeDatabase, Statement, sqlite3 } from 'sqlite3';
 import type { Row, SqlValue } from '../../storage-knex/dialects/dialect.ts';
 import type { SqliteConnection, SqliteModule } from '../connection.ts';
-import { StatementCache } from '../statement-cache.ts';
+
+/** The most prepared statements of one connection: more than the stores have texts. */
+const KEPT_STATEMENTS = 256;
 
 /** The asynchronous module: each statement runs on a thread of libuv's pool. */
 export function loadSqlite3(): SqliteModule {
@@ -24,7 +27,10 @@ export function loadSqlite3(): SqliteModule {
 }
 
 function connect(database: NativeDatabase): SqliteConnection {
-  const statements = new StatementCache<Statement>((statement) => void statement.finalize());
+  const statements = new LRUCache<string, Statement>({
+    max: KEPT_STATEMENTS,
+    dispose: (statement) => void statement.finalize(),
+  });
 
   async function prepare(sql: string): Promise<Statement> {
     const statement = await new Promise<Statement>((resolve, reject) => {
@@ -32,7 +38,7 @@ function connect(database: NativeDatabase): SqliteConnection {
         error === null ? resolve(prepared) : reject(error),
       );
     });
-    statements.add(sql, statement);
+    statements.set(sql, statement);
     return statement;
   }
 

@@ -124,7 +124,7 @@ function serveConnection(require: NodeJS.Require): void {
     workerData: ThreadOptions;
   };
   const { entry, filename, busyTimeoutMs } = workerData;
-  /** As in `StatementCache`, but emptied when full. */
+  /** As many as in `sqlite3.ts`, but emptied when full. */
   const statements = new Map<string, Prepared>();
   const kept = 256;
   /** Node's own module names only the number. */

@@ -1,5 +1,5 @@
-import type { ColumnDefinition, IndexDefinition, TableDefinition } from '../columns.ts';
-import type { Migration } from '../migration.ts';
+import type { ColumnDefinition } from '../columns.ts';
+import { index, integer, type Migration, table } from '../migration.ts';
 
 /** Bytes of the longest scope: `u:` and a user id of 128. */
 const SCOPE_BYTES = 130;
@@ -224,25 +224,3 @@ export const memory: Migration = {
     ]),
   ],
 };
-
-function integer(name: string, options: { nullable?: boolean } = {}): ColumnDefinition {
-  return { name, kind: 'integer', ...options };
-}
-
-function table(
-  name: string,
-  primaryKey: readonly string[],
-  options: { clustered: boolean },
-  columns: readonly ColumnDefinition[],
-): { createTable: TableDefinition } {
-  return { createTable: { name, columns, primaryKey, ...options } };
-}
-
-function index(
-  name: string,
-  tableName: string,
-  columns: readonly string[],
-  options: { unique?: boolean; where?: string } = {},
-): { createIndex: IndexDefinition } {
-  return { createIndex: { name, table: tableName, columns, ...options } };
-}

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts';
+import { index, integer, type Migration, table } from '../migration.ts';
 
 /** Bytes of the longest term of the index: some 64 characters, each of 4 bytes at most. */
 const TERM_BYTES = 400;
@@ -8,52 +8,25 @@ export const search: Migration = {
   version: 2,
   name: 'search',
   steps: [
-    {
-      createTable: {
-        name: 'svc_index_state',
-        primaryKey: ['scope_id'],
-        clustered: true,
-        columns: [
-          { name: 'scope_id', kind: 'integer' },
-          { name: 'generation', kind: 'integer' },
-          { name: 'tokeniser_version', kind: 'integer', nullable: true },
-        ],
-      },
-    },
-    {
-      createTable: {
-        name: 'svc_index_doc',
-        primaryKey: ['scope_id', 'file_no'],
-        clustered: false,
-        columns: [
-          { name: 'scope_id', kind: 'integer' },
-          { name: 'file_no', kind: 'integer' },
-          { name: 'version', kind: 'integer' },
-          { name: 'tokeniser_version', kind: 'integer' },
-          { name: 'terms', kind: 'bytes' },
-        ],
-      },
-    },
-    {
-      createIndex: {
-        name: 'svc_index_doc_tokeniser',
-        table: 'svc_index_doc',
-        columns: ['scope_id', 'tokeniser_version'],
-      },
-    },
-    {
-      // Clustered: a find reads a term's buckets side by side.
-      createTable: {
-        name: 'svc_posting',
-        primaryKey: ['scope_id', 'term', 'bucket'],
-        clustered: true,
-        columns: [
-          { name: 'scope_id', kind: 'integer' },
-          { name: 'term', kind: 'key', length: TERM_BYTES },
-          { name: 'bucket', kind: 'integer' },
-          { name: 'postings', kind: 'bytes' },
-        ],
-      },
-    },
+    table('svc_index_state', ['scope_id'], { clustered: true }, [
+      integer('scope_id'),
+      integer('generation'),
+      integer('tokeniser_version', { nullable: true }),
+    ]),
+    table('svc_index_doc', ['scope_id', 'file_no'], { clustered: false }, [
+      integer('scope_id'),
+      integer('file_no'),
+      integer('version'),
+      integer('tokeniser_version'),
+      { name: 'terms', kind: 'bytes' },
+    ]),
+    index('svc_index_doc_tokeniser', 'svc_index_doc', ['scope_id', 'tokeniser_version']),
+    // Clustered: a find reads a term's buckets side by side.
+    table('svc_posting', ['scope_id', 'term', 'bucket'], { clustered: true }, [
+      integer('scope_id'),
+      { name: 'term', kind: 'key', length: TERM_BYTES },
+      integer('bucket'),
+      { name: 'postings', kind: 'bytes' },
+    ]),
   ],
 };

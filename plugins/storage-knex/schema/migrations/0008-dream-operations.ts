@@ -1,5 +1,5 @@
 import type { KnexConnection } from '../../dialects/dialect.ts';
-import type { Migration } from '../migration.ts';
+import { column, index, integer, type Migration } from '../migration.ts';
 import { toText } from '../rows.ts';
 
 /** Runs that are rewritten at once. */
@@ -13,40 +13,11 @@ export const dreamOperations: Migration = {
   version: 8,
   name: 'dream operations',
   steps: [
-    {
-      addColumn: {
-        table: 'svc_dream_run',
-        column: { name: 'waiting', kind: 'integer' },
-        value: 0,
-      },
-    },
-    {
-      addColumn: {
-        table: 'svc_dream_run',
-        column: { name: 'rejected', kind: 'content', nullable: true },
-      },
-    },
-    {
-      addColumn: {
-        table: 'svc_dream_history',
-        column: { name: 'waiting', kind: 'integer' },
-        value: 0,
-      },
-    },
-    {
-      addColumn: {
-        table: 'svc_dream_history',
-        column: { name: 'is_waiting', kind: 'integer' },
-        value: 0,
-      },
-    },
-    {
-      createIndex: {
-        name: 'svc_dream_history_waiting',
-        table: 'svc_dream_history',
-        columns: ['is_waiting', 'id'],
-      },
-    },
+    column('svc_dream_run', integer('waiting'), 0),
+    column('svc_dream_run', { name: 'rejected', kind: 'content', nullable: true }),
+    column('svc_dream_history', integer('waiting'), 0),
+    column('svc_dream_history', integer('is_waiting'), 0),
+    index('svc_dream_history_waiting', 'svc_dream_history', ['is_waiting', 'id']),
     { changeRows: { name: 'turn proposals into operations', run: convertProposals } },
   ],
 };

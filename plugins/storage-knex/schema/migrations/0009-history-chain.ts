@@ -1,18 +1,5 @@
 import type { KnexConnection } from '../../dialects/dialect.ts';
-import type { ColumnDefinition } from '../columns.ts';
-import type { Migration } from '../migration.ts';
-
-const revisionColumns: readonly ColumnDefinition[] = [
-  { name: 'content_salt', kind: 'id', nullable: true },
-  { name: 'content_seal', kind: 'hash', nullable: true },
-  { name: 'previous_hash', kind: 'hash', nullable: true },
-  { name: 'chain_hash', kind: 'hash', nullable: true },
-];
-
-const scopeColumns: readonly ColumnDefinition[] = [
-  { name: 'chain_head', kind: 'hash', nullable: true },
-  { name: 'chain_after', kind: 'id', nullable: true },
-];
+import { column, integer, type Migration, table } from '../migration.ts';
 
 /**
  * Revisions are chained by hashes (core/history/chain.ts). The chain of a scope starts after its newest
@@ -22,23 +9,20 @@ export const historyChain: Migration = {
   version: 9,
   name: 'history chain',
   steps: [
-    ...revisionColumns.map((column) => ({ addColumn: { table: 'svc_revision', column } })),
-    ...scopeColumns.map((column) => ({ addColumn: { table: 'svc_scope', column } })),
-    {
-      createTable: {
-        name: 'svc_pruned_revision',
-        primaryKey: ['scope_id', 'id'],
-        clustered: true,
-        columns: [
-          { name: 'scope_id', kind: 'integer' },
-          { name: 'id', kind: 'id' },
-          { name: 'file_no', kind: 'integer' },
-          { name: 'version', kind: 'integer' },
-          { name: 'row_hash', kind: 'hash' },
-          { name: 'chain_hash', kind: 'hash' },
-        ],
-      },
-    },
+    column('svc_revision', { name: 'content_salt', kind: 'id', nullable: true }),
+    column('svc_revision', { name: 'content_seal', kind: 'hash', nullable: true }),
+    column('svc_revision', { name: 'previous_hash', kind: 'hash', nullable: true }),
+    column('svc_revision', { name: 'chain_hash', kind: 'hash', nullable: true }),
+    column('svc_scope', { name: 'chain_head', kind: 'hash', nullable: true }),
+    column('svc_scope', { name: 'chain_after', kind: 'id', nullable: true }),
+    table('svc_pruned_revision', ['scope_id', 'id'], { clustered: true }, [
+      integer('scope_id'),
+      { name: 'id', kind: 'id' },
+      integer('file_no'),
+      integer('version'),
+      { name: 'row_hash', kind: 'hash' },
+      { name: 'chain_hash', kind: 'hash' },
+    ]),
     { changeRows: { name: 'record where the chains start', run: recordStarts } },
   ],
 };

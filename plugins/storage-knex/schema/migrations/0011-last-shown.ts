@@ -1,17 +1,12 @@
 import type { KnexConnection } from '../../dialects/dialect.ts';
-import type { Migration } from '../migration.ts';
+import { column, integer, type Migration } from '../migration.ts';
 
 /** When an agent was last shown something of a scope, also by a search. */
 export const lastShown: Migration = {
   version: 11,
   name: 'last shown',
   steps: [
-    {
-      addColumn: {
-        table: 'svc_file_stat',
-        column: { name: 'last_shown_at', kind: 'integer', nullable: true },
-      },
-    },
+    column('svc_file_stat', integer('last_shown_at', { nullable: true })),
     { changeRows: { name: 'take the last read as the last time shown', run: takeLastRead } },
   ],
 };
