@@ -21,9 +21,14 @@ export default defineConfig({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 800,
     manifest: 'manifest.json',
+    // One file in place of a dozen: each request takes a browser longer than its few kilobytes.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] } },
+    },
   },
   plugins: [
     withoutPlugins(),
+    ownIcons(),
     compressedFiles(),
     vue(),
     ui({
@@ -42,19 +47,40 @@ export default defineConfig({
 });
 
 /**
- * Leaves out two plugins of the library. One writes its palette into a `<style>` element: the content
- * security policy requires a nonce for it, so src/colours.css has the palette. The other manages the
- * page's `<head>`, which only the first one changes.
+ * Leaves out three plugins of the library. One writes its palette into a `<style>` element: the content
+ * security policy requires a nonce for it, so src/colours.css has the palette. Another manages the
+ * page's `<head>`, which only the first one changes. The third one loads icons: see {@link ownIcons}.
  */
 function withoutPlugins(): Plugin {
   return {
     name: 'without-plugins',
     enforce: 'pre',
     load(id) {
-      if (!/@nuxt\/ui\/dist\/runtime\/(?:plugins\/colors|vue\/plugins\/head)(?:\.js)?$/.test(id)) {
+      if (
+        !/@nuxt\/ui\/dist\/runtime\/(?:plugins\/colors|vue\/plugins\/(?:head|icons))(?:\.js)?$/.test(
+          id,
+        )
+      ) {
         return null;
       }
       return 'export default { install() {} };';
+    },
+  };
+}
+
+/**
+ * Draws the icons of the library with the console's component. The library's own can fetch icons from
+ * a server, which takes as much code as the router, and makes three components of each icon.
+ */
+function ownIcons(): Plugin {
+  return {
+    name: 'own-icons',
+    enforce: 'pre',
+    resolveId(id, importer) {
+      const isOfLibrary = /@nuxt\/ui\/dist\/runtime\/components\//.test(importer ?? '');
+      return isOfLibrary && id === './Icon.vue'
+        ? join(import.meta.dirname, 'src/ui/ConsoleIcon.vue')
+        : null;
     },
   };
 }

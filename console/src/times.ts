@@ -9,22 +9,31 @@ const TO_THE_SECOND = {
   minute: '2-digit',
   second: '2-digit',
 } as const;
-
 /** `21 Nov 2026, 16:25:47`, to the second. */
-export function formatTime(time: string, zone: Zone): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    ...TO_THE_SECOND,
-    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
-  }).format(new Date(time));
-}
+export const formatTime = formatterOf(TO_THE_SECOND);
 
 /** `21 Nov 2026, 16:25:47 GMT+9`: {@link formatTime} with the zone. */
-export function formatFullTime(time: string, zone: Zone): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    ...TO_THE_SECOND,
-    timeZoneName: 'short',
-    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
-  }).format(new Date(time));
+export const formatFullTime = formatterOf({ ...TO_THE_SECOND, timeZoneName: 'short' });
+
+/** `21 Nov 2026`. */
+export const formatDay = formatterOf({ day: 'numeric', month: 'short', year: 'numeric' });
+
+/** `16:25:47.120`, to the millisecond. */
+export const formatClock = formatterOf({
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  fractionalSecondDigits: 3,
+});
+
+/** Keeps the formatter of each zone: making one takes fifty times as long as using it. */
+function formatterOf(options: Intl.DateTimeFormatOptions): (time: string, zone: Zone) => string {
+  const formats: Partial<Record<Zone, Intl.DateTimeFormat>> = {};
+  return (time, zone) => {
+    formats[zone] ??= new Intl.DateTimeFormat('en-GB', {
+      ...options,
+      ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+    });
+    return formats[zone].format(new Date(time));
+  };
 }
 
 /** A message of the service with its times as {@link formatTime} writes them. */
@@ -32,27 +41,6 @@ export function formatTimesIn(message: string, zone: Zone): string {
   return message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) =>
     formatTime(time, zone),
   );
-}
-
-/** `21 Nov 2026`. */
-export function formatDay(time: string, zone: Zone): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
-  }).format(new Date(time));
-}
-
-/** `16:25:47.120`, to the millisecond. */
-export function formatClock(time: string, zone: Zone): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    fractionalSecondDigits: 3,
-    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
-  }).format(new Date(time));
 }
 
 const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
@@ -63,16 +51,15 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['minute', 60_000],
 ];
 
+const AGES = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+
 /** `3 hours ago`, as seen at `now` (milliseconds since 1970). */
 export function formatAge(time: string, now: number): string {
   const elapsed = Date.parse(time) - now;
-  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
   for (const [unit, ms] of STEPS) {
-    if (Math.abs(elapsed) >= ms) return format.format(Math.trunc(elapsed / ms), unit);
+    if (Math.abs(elapsed) >= ms) return AGES.format(Math.trunc(elapsed / ms), unit);
   }
-  return Math.abs(elapsed) < 5_000
-    ? 'just now'
-    : format.format(Math.trunc(elapsed / 1000), 'second');
+  return Math.abs(elapsed) < 5_000 ? 'just now' : AGES.format(Math.trunc(elapsed / 1000), 'second');
 }
 
 /** `1.2 ms`, `340 ms`, `2.1 s`. */

@@ -57,6 +57,16 @@ const NOT_BUILT =
   'below <code>/v1/admin</code> works all the same; its description is at ' +
   '<code>/v1/openapi.json</code>.</p></body></html>';
 
+/** What the bundler tells of the chunks that it wrote. */
+const MANIFEST = 'manifest.json';
+/** A chunk of a view, by its source. */
+const VIEW = /^src\/views\/(\w+)View\.vue$/;
+
+interface Chunk {
+  file: string;
+  imports?: readonly string[];
+}
+
 /** The placeholder of the nonce in the build (`html.cspNonce` of the bundler). */
 const NONCE_MARK = '__CSP_NONCE__';
 
@@ -70,11 +80,19 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
     .get(PAGE)
     ?.content.toString('utf8')
     .replaceAll(/(\s(?:src|href)=")\.\//g, `$1${basePath}/admin/`);
+  const preloads = listPreloads(files.get(MANIFEST)?.content.toString('utf8') ?? '{}');
 
-  const toPage = (): ConsoleFile => {
+  /** Names the code of the view, so that it is fetched together with the code that asks for it. */
+  const toPage = (path: string): ConsoleFile => {
     const styleNonce = randomBytes(16).toString('base64');
+    const links = (preloads.get(path.replace(/\/.*/, '')) ?? [])
+      .map((file) => `${basePath}/admin/${file}`)
+      .filter((href) => page?.includes(`"${href}"`) === false)
+      .map((href) => `<link rel="modulepreload" crossorigin href="${href}">`);
     return {
-      content: (page ?? NOT_BUILT).replaceAll(NONCE_MARK, styleNonce),
+      content: (page ?? NOT_BUILT)
+        .replace('</head>', `${links.join('')}</head>`)
+        .replaceAll(NONCE_MARK, styleNonce),
       contentType: 'text/html; charset=utf-8',
       cacheControl: 'no-store',
       etag: null,
@@ -106,7 +124,7 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
     isBuilt: page !== undefined,
     find(path, acceptEncoding) {
       const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
-      if (extension === '' || path === PAGE) return toPage();
+      if (extension === '' || path === PAGE) return toPage(path);
       const isForm = ENCODINGS.some((encoding) => encoding.extension === extension);
       const form = isForm ? null : negotiate(path, acceptEncoding);
       if (form === null) return null;
@@ -120,6 +138,24 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
       };
     },
   };
+}
+
+/** For each view by the first segment of its path, the files that its code is in. */
+function listPreloads(manifest: string): ReadonlyMap<string, readonly string[]> {
+  const chunks = JSON.parse(manifest) as Readonly<Record<string, Chunk>>;
+  const listFiles = (key: string, found = new Set<string>()): Set<string> => {
+    const chunk = chunks[key];
+    if (chunk === undefined || found.has(chunk.file)) return found;
+    found.add(chunk.file);
+    for (const next of chunk.imports ?? []) listFiles(next, found);
+    return found;
+  };
+  return new Map(
+    Object.keys(chunks).flatMap((key) => {
+      const view = VIEW.exec(key)?.[1]?.toLowerCase();
+      return view === undefined ? [] : [[view, [...listFiles(key)]] as const];
+    }),
+  );
 }
 
 /** The content of a zipped file, with a tag of its own. */

@@ -19,6 +19,9 @@ describe('a list', () => {
       await visit(view);
       const list = page.getByRole('region', { name: label });
       const target = list.getByText(link, { exact: true }).first();
+      await list.getByText('user').first().waitFor();
+      // Rows out of view may not be drawn.
+      await list.evaluate((element) => element.scrollTo(0, 1_000));
       await target.scrollIntoViewIfNeeded();
       const before = await list.evaluate(({ scrollTop }) => scrollTop);
       expect(before).toBeGreaterThan(500);

@@ -54,7 +54,8 @@ export function useList<T>(options: {
     isFetching: query.isFetching,
     error: query.error,
     hasMore: query.hasNextPage,
-    loadMore: () => void query.fetchNextPage(),
+    // A page that is on its way is not asked for again, however often the end comes into view.
+    loadMore: () => void query.fetchNextPage({ cancelRefetch: false }),
     refresh: () => void query.refetch(),
     async readAll({ max, signal, onProgress }) {
       const settled = settle(filters());

@@ -106,3 +106,31 @@ describe('a file of the console', () => {
     }
   });
 });
+
+describe('the page of the console', () => {
+  it('names the code of the view that it opens, to be fetched with its own', async () => {
+    const built = await temporaryDirectory();
+    await writeFile(
+      path.join(built, 'index.html'),
+      '<head><link rel="modulepreload" href="./assets/vue-1a.js"></head><body></body>',
+    );
+    const chunks = {
+      'src/views/FilesView.vue': { file: 'assets/FilesView-2b.js', imports: ['_tree', '_vue'] },
+      _tree: { file: 'assets/tree-3c.js', imports: ['_vue', 'src/views/FilesView.vue'] },
+      _vue: { file: 'assets/vue-1a.js' },
+    };
+    await writeFile(path.join(built, 'manifest.json'), JSON.stringify(chunks));
+    const files = readConsoleFiles(built, '/memory');
+    const linksOf = (view: string) =>
+      [...String(files.find(view, null)?.content).matchAll(/href="([^"]*)"/g)].map(
+        ([, href]) => href,
+      );
+    const own = '/memory/admin/assets/vue-1a.js';
+    const view = ['/memory/admin/assets/FilesView-2b.js', '/memory/admin/assets/tree-3c.js'];
+    expect(linksOf('files')).toEqual([own, ...view]);
+    expect(linksOf('files/')).toEqual([own, ...view]);
+    for (const other of ['', 'users', 'filesystem', 'index.html']) {
+      expect(linksOf(other), other).toEqual([own]);
+    }
+  });
+});
