@@ -110,7 +110,7 @@ const countedFields = {
   ...rangeFields,
   countedFrom: nullable(timeSchema, {
     description:
-      'Accesses before this time were not counted: one answer looks at 5,000 rows, unless complete is asked for. null: all were.',
+      'Accesses before this time were not counted: one answer looks at 4,000 rows, unless complete is asked for. null: all were.',
   }),
 };
 

@@ -15,7 +15,7 @@ import type { Range } from './range.ts';
  * Access rows read in one query, newest first: this takes less than 100 ms however long the log is.
  * By default an answer covers one query and says from which time on it counted.
  */
-const EXAMINED_ROWS = 5_000;
+const EXAMINED_ROWS = 4_000;
 
 /** How accesses are counted. */
 interface CountOptions {
