@@ -152,24 +152,29 @@ export class MysqlDatabase implements SqlDatabase {
       },
     };
     const until = after(OPERATION_MS);
+    // Not through `transact`: a close waits for what it was asked before, with its retries.
     const alone = (isUnknown: boolean): Promise<unknown> =>
-      this.transact<unknown>({
-        until,
-        isUnknown,
-        run: async (connection) => {
-          const [outcome] = await applyMutations(connection, this, [mutation]);
-          if (outcome === undefined) throw new MemoryError('INTERNAL');
-          if (outcome.status === 'rejected') throw outcome.error;
-          return outcome.result;
+      runTransaction<unknown>(
+        agents,
+        {
+          until,
+          isUnknown,
+          run: async (connection) => {
+            const [outcome] = await applyMutations(connection, this, [mutation]);
+            if (outcome === undefined) throw new MemoryError('INTERNAL');
+            if (outcome.status === 'rejected') throw outcome.error;
+            return outcome.result;
+          },
+          commitOutcome: async (connection) => {
+            if (decision === null) return null;
+            const { result, changes } = decision;
+            const isWritten = await areWritten(connection, request, changes);
+            if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
+            return isWritten ? { result } : null;
+          },
         },
-        commitOutcome: async (connection) => {
-          if (decision === null) return null;
-          const { result, changes } = decision;
-          const isWritten = await areWritten(connection, request, changes);
-          if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
-          return isWritten ? { result } : null;
-        },
-      });
+        this.settings,
+      );
     const work = this.shared.run(agents, { mutation, until, alone });
     return (await this.track(work)) as R;
   }

@@ -82,3 +82,16 @@ it('goes on with the waiting writes of a user once the one that held their lock 
   await Promise.all(writes);
   expect(await storage.files.get({ scope, path: 'f' })).toMatchObject({ version: 9 });
 });
+
+it('ends what waits when it is closed, also what another transaction has locked', async () => {
+  const { storage, root, append } = await openWithFiles();
+  await root.beginTransaction();
+  const [locked] = USERS as [(typeof USERS)[0]];
+  await root.query('select 1 from svc_scope where scope_id = ? for update', [toScopeId(locked)]);
+  const writes = [...USERS].reverse().map((scope) => append(scope, 'last'));
+  const closed = storage.close();
+  await Promise.all(writes.slice(0, -1));
+  await root.rollback();
+  expect((await Promise.all(writes)).map(({ version }) => version)).toEqual(USERS.map(() => 2));
+  await closed;
+});
