@@ -68,8 +68,8 @@ export const MYSQL_DIALECT: Dialect = {
       .select('index_name');
     if (existing.length > 0) return;
     const places = columns.map(() => '??').join(', ');
-    const kind = unique ? 'unique index' : 'index';
-    await knex.raw(`create ${kind} ?? on ?? (${places})`, [name, table, ...columns]);
+    const sql = `create ${unique ? 'unique ' : ''}index ?? on ?? (${places})`;
+    await knex.raw(sql, [name, table, ...columns]);
   },
 
   insertRows,

@@ -35,11 +35,9 @@ export function createSqliteDialect(version: string): Dialect {
 
     async createIndex(knex, { name, table, columns, unique = false, where }) {
       const places = columns.map(() => '??').join(', ');
-      await knex.raw(
-        `create ${unique ? 'unique ' : ''}index if not exists ?? on ?? (${places})` +
-          (where === undefined ? '' : ` where ${where}`),
-        [name, table, ...columns],
-      );
+      const condition = where === undefined ? '' : ` where ${where}`;
+      const sql = `create ${unique ? 'unique ' : ''}index if not exists ?? on ?? (${places})${condition}`;
+      await knex.raw(sql, [name, table, ...columns]);
     },
 
     async insertRows(connection, set) {
