@@ -9,7 +9,7 @@ import type { Connections } from './connections.ts';
 import { type Outcome, runOnce } from './transactions.ts';
 
 /** How many shared transactions run at once. */
-const AT_ONCE = 2;
+const AT_ONCE = 4;
 /** The most mutations of one transaction. */
 const GROUP_SIZE = 32;
 
