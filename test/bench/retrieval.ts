@@ -321,7 +321,10 @@ function isText(line: string): boolean {
 /** Writes one after the other: when a line was written counts in questions about the latest. */
 function fillRequest(docs: readonly Doc[]): Request {
   const bodies = docs.map(({ user, path, text }) =>
-    JSON.stringify({ context: { userId: user }, arguments: { path: `user/${path}`, content: text } }),
+    JSON.stringify({
+      context: { userId: user },
+      arguments: { path: `user/${path}`, content: text },
+    }),
   );
   return { ...toolRequest('memory_write', bodies, '"revisionId"'), connections: 1 };
 }
