@@ -9,6 +9,7 @@ const TO_THE_SECOND = {
   minute: '2-digit',
   second: '2-digit',
 } as const;
+
 /** `21 Nov 2026, 16:25:47`, to the second. */
 export const formatTime = formatterOf(TO_THE_SECOND);
 

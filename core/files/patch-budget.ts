@@ -7,8 +7,8 @@ import { MemoryError } from '../errors.ts';
 const MAX_STEPS = 2 ** 24;
 
 /**
- * Limits the synchronous work of one patch, which blocks all others, in steps of about a nanosecond.
- * It reads no clock, so that a patch is refused on every machine or on none.
+ * Limits the work of one patch, since no other call runs meanwhile. A step takes about a nanosecond;
+ * steps are counted and no clock is read, so that a patch is refused on every machine or on none.
  */
 export class PatchBudget {
   #left = MAX_STEPS;

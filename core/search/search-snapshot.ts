@@ -135,7 +135,7 @@ export class SearchSnapshot {
     const collection = openCollection(indexes);
     let isNew = false;
     for (const [index, searched] of this.#scopes.entries()) {
-      // A file without lengths is missing from the collection; only the number of files shows it.
+      // The collection lacks files without lengths. Only its number of files shows that.
       const isMiscounted = collection.counts[index] !== opened[index]?.state.files;
       if (isMiscounted && searched.distrust === null) {
         searched.distrust = 'miscounted';

@@ -45,8 +45,8 @@ export async function areWritten(
   if (audit !== undefined) {
     return await exists(connection, 'svc_admin_audit where id = ?', [parseIdBytes(audit.id)]);
   }
-  // Nothing is lost by deciding again what changed nothing; the decision may rest on others of its
-  // transaction, which were not written.
+  // No row can show that a decision without changes was committed. It may depend on other writes of
+  // its transaction that were lost, so it is made again, which changes nothing either.
   return (changes.scopes ?? []).length + (changes.files ?? []).length === 0 ? false : null;
 }
 

@@ -58,7 +58,6 @@ export class MysqlDatabase implements SqlDatabase {
   private readonly settings: MysqlSettings;
   readonly skew = new IdSkewKeeper();
   readonly damage = new Damage();
-  private readonly shared = new SharedTransactions(this);
   private readonly underWay = new Set<Promise<unknown>>();
   private opened: Opened | null = null;
   private isClosed = false;
@@ -141,7 +140,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
-    const { agents } = this.live();
+    const { agents, shared } = this.live();
     let decision: { result: R; changes: Changes } | null = null;
     const mutation: Mutation = {
       request,
@@ -175,7 +174,7 @@ export class MysqlDatabase implements SqlDatabase {
         },
         this.settings,
       );
-    const work = this.shared.run(agents, { mutation, until, alone });
+    const work = shared.run({ mutation, until, alone });
     return (await this.track(work)) as R;
   }
 
@@ -236,6 +235,7 @@ export class MysqlDatabase implements SqlDatabase {
       facts,
       wsrepSyncWait,
       agents,
+      shared: new SharedTransactions(agents, this),
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
       lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
       pings: new Connections(settings, { limit: 1, setup: [] }),
@@ -276,6 +276,8 @@ interface Opened {
   wsrepSyncWait: number | null;
   /** For the reads and writes of tool calls. */
   agents: Connections;
+  /** Those of them that write memory together. */
+  shared: SharedTransactions;
   /** Read-only connections that see one state from their first statement to the commit. */
   snapshots: Connections;
   lists: Connections;

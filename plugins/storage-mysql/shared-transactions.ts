@@ -37,51 +37,49 @@ interface Waiting extends Shareable {
  * another one.
  */
 export class SharedTransactions {
+  private readonly connections: Connections;
   private readonly database: Pick<SqlDatabase, 'skew' | 'damage'>;
   private readonly waiting: Waiting[] = [];
   /** The scopes of all transactions under way, each with the number of its transactions. */
   private readonly busy = new Map<ScopeKey, number>();
   private running = 0;
 
-  constructor(database: Pick<SqlDatabase, 'skew' | 'damage'>) {
+  constructor(connections: Connections, database: Pick<SqlDatabase, 'skew' | 'damage'>) {
+    this.connections = connections;
     this.database = database;
   }
 
-  run(connections: Connections, work: Shareable): Promise<unknown> {
+  run(work: Shareable): Promise<unknown> {
     // Guards are rows that several scopes share.
     const isApart = this.busy.size === 0 || work.mutation.request.guards !== undefined;
-    if (isApart) return this.runAlone(connections, work, false);
+    if (isApart) return this.runAlone(work, false);
     return new Promise((resolve, reject) => {
       this.waiting.push({ ...work, resolve, reject });
-      this.start(connections);
+      this.start();
     });
   }
 
-  private async runAlone(
-    connections: Connections,
-    work: Shareable,
-    isUnknown: boolean,
-  ): Promise<unknown> {
+  private async runAlone(work: Shareable, isUnknown: boolean): Promise<unknown> {
     this.hold([work], 1);
     try {
       return await work.alone(isUnknown);
     } finally {
       this.hold([work], -1);
-      this.start(connections);
+      this.start();
     }
   }
 
-  private start(connections: Connections): void {
-    if (this.waiting.length > 0 && this.running < AT_ONCE) void this.runGroups(connections);
+  private start(): void {
+    if (this.waiting.length > 0 && this.running < AT_ONCE) void this.runGroups();
   }
 
-  private async runGroups(connections: Connections): Promise<void> {
+  private async runGroups(): Promise<void> {
     this.running += 1;
     // Callers that write in the same turn of the event loop get into the same group.
     await Promise.resolve();
     for (let group = this.take(); group.length > 0; group = this.take()) {
       this.hold(group, 1);
-      await this.runGroup(connections, group);
+      await this.runGroup(group);
       this.hold(group, -1);
     }
     this.running -= 1;
@@ -107,10 +105,10 @@ export class SharedTransactions {
   }
 
   /** Settles every member, or starts its own transaction. */
-  private async runGroup(connections: Connections, group: readonly Waiting[]): Promise<void> {
+  private async runGroup(group: readonly Waiting[]): Promise<void> {
     let members: readonly Waiting[] = [];
     const until = Math.min(...group.map((waiting) => waiting.until));
-    const outcome = await connections
+    const outcome = await this.connections
       .use(
         (session) =>
           runOnce(session, async (connection) => {
@@ -130,7 +128,7 @@ export class SharedTransactions {
       const result = isDone ? outcome.result[at] : undefined;
       if (result === undefined) {
         const isUnknown = !isDone && outcome.isUnknown && at >= 0;
-        this.runAlone(connections, waiting, isUnknown).then(waiting.resolve, waiting.reject);
+        this.runAlone(waiting, isUnknown).then(waiting.resolve, waiting.reject);
       } else if (result.status === 'applied') waiting.resolve(result.result);
       else waiting.reject(result.error);
     }

@@ -19,7 +19,7 @@ const OF_FILES = /\bsvc_(?:scope|file|content)\b/;
  * another process has committed.
  *
  * The writer calls `begin` and `committed` around its transactions. Its own commits drop only the
- * files that they changed: most commits write only log rows or the index.
+ * files that they changed. Most commits change none: they write log rows or the index.
  */
 export class SqliteContents implements KeptContents {
   readonly #index: WalIndex;

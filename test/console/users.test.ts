@@ -81,7 +81,7 @@ describe('the users', () => {
     await expect
       .poll(async () => {
         for (const text of await rows.allInnerTexts()) seen.add(text.trim());
-        // What is out of view is not drawn.
+        // Rows out of view are not drawn.
         expect(await rows.count()).toBeLessThan(80);
         await list.evaluate((element) => element.scrollBy(0, 400));
         return [...seen];

@@ -17,9 +17,9 @@ import { bucketOf, type FrameChange, replaceFiles } from './postings.ts';
 const UPDATE_TERMS = 16_384;
 
 /**
- * Updates the index for files of one scope. It reads and tokenises them outside the transaction,
- * those that no search has tokenised; files that change meanwhile stay stale. Returns `false` if the
- * scope's index is damaged or of another tokeniser version and must be dropped.
+ * Updates the index for files of one scope. It reads them outside the transaction, and
+ * tokenises those that no search has tokenised before. A file that changes meanwhile stays stale.
+ * Returns `false` if the scope's index is damaged or of another tokeniser version, and must be dropped.
  */
 export async function updateIndex(
   store: IndexStore,

@@ -147,7 +147,7 @@ const INDEXES = {
   trace_id: 'svc_access_log_trace',
   run_id: 'svc_access_log_run',
   path: 'svc_access_log_file',
-  // The order of the table itself.
+  // No index: the table is ordered by scope.
   scope: null,
   user: null,
   shared: 'svc_access_log_user',

@@ -108,8 +108,8 @@ export const NEW_REVISIONS = mapTable<NewRevision>('svc_revision', revision);
 export const PRUNED_REVISIONS = mapTable<PrunedRevision>('svc_pruned_revision');
 
 export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
-  // Only shared memory needs this column, so the index by user has few rows; elsewhere the scope
-  // names the user.
+  // Filled for shared memory alone, where the scope does not name the user. So the index by user has
+  // few rows.
   userId: {
     toCell: (userId, access: AccessRecord) => (access.scope === 's' ? userId : null),
     fromCell: (cell, scope) => (scope === 's' ? toTextOrNull(cell) : (scope?.slice(2) ?? null)),
