@@ -38,7 +38,9 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: much of the suite waits for processes, browsers
+    // and the database.
+    maxWorkers: 3,
     // A worker keeps what it has loaded for its next file: to load it anew for each took a third of
     // the run. So a test leaves nothing behind: no environment, no global, no timer.
     isolate: false,

@@ -42,13 +42,15 @@ const vitest = await startVitest(
   },
   { resolve: { alias } },
 );
-console.log(JSON.stringify({ node: process.version }));
+const lines: object[] = [{ node: process.version }];
 for (const module of vitest.state.getTestModules()) {
   for (const test of module.children.allTests()) {
     const { state, errors = [] } = test.result();
     const told: Told = { test: test.fullName, state, errors: errors.map(({ message }) => message) };
-    console.log(JSON.stringify(told));
+    lines.push(told);
   }
 }
 await vitest.close();
-process.exit(0);
+// Exits once all lines are out: on a pipe the last ones would be cut off otherwise.
+const output = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+process.stdout.write(output, () => process.exit(0));
