@@ -8,6 +8,7 @@ import {
   startProviderServer,
 } from '../../support/provider-server/server.ts';
 import { call, openCore } from '../../support/service.ts';
+import { lines, openDreams, operation } from '../dreaming/dream-service.ts';
 
 interface ChatAnswer {
   choices: { message: Record<string, unknown> }[];
@@ -153,6 +154,29 @@ describe.each(SERVERS)('with $name', ({ answer, loading, unknown }) => {
     const { result } = await call<object>(core, 'alice', 'memory_context', { query: 'Which tea?' });
     expect(result).toMatchObject({ mode: 'model', sources: [{ path: 'user/profile.md' }] });
     expect(provider?.violations).toEqual([]);
+  });
+
+  it('dreams, and a person can undo it', async () => {
+    const path = 'user/profile.md';
+    const content = '- Drinks green tea.\n- Drinks green tea.\n- Lives in Berlin.\n';
+    const add = { path, heading: null, lines: ['- Drinks green tea.'] };
+    const merge = operation({ kind: 'merge', remove: lines(path, content, 1, 2), add });
+    provider = await startProviderServer({
+      reply: ({ messages }) => {
+        const prompt = messages.at(-1)?.content ?? '';
+        const isVerifying = prompt.includes('\n<operation-');
+        return JSON.stringify(isVerifying ? passAll({ prompt }) : { operations: [merge] });
+      },
+    });
+    provider.always(answer);
+    const service = await openDreams({ provider, settings: { applyWrites: 'auto' } });
+    await service.write('alice', path, content);
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ outcome: 'applied' });
+    expect(await service.read('alice', path)).toBe('- Drinks green tea.\n- Lives in Berlin.\n');
+    expect(provider.violations).toEqual([]);
+    expect((await service.admin('POST', `dream/runs/${run.id}/revert`, {})).status).toBe(200);
+    expect(await service.read('alice', path)).toBe(content);
   });
 
   it('says why it cannot be used, while words still find', async () => {
