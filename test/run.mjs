@@ -4,11 +4,12 @@
 //
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
+//   npm test -- --node=26          everything on that version of Node, in a copy of the repository
 //   npm run test:release           the long samples of the same tests, and `npm test` on other Nodes
 //   npm run test:cluster           instances on three Galera nodes, which are killed and come back
 
 import { createRequire } from 'node:module';
-import { runOnEachNode } from './support/each-node.mjs';
+import { OTHER_NODES, runOnEachNode } from './support/each-node.mjs';
 import { prepareParts } from './support/prepare-parts.mjs';
 
 const require = createRequire(import.meta.url);
@@ -26,12 +27,14 @@ if (isRelease) process.env.MEMORY_TEST_RELEASE = '1';
 const isCluster = args.includes('--cluster');
 if (isCluster) process.env.MEMORY_TEST_CLUSTER = '1';
 const filters = args.filter((arg) => !arg.startsWith('--'));
+const majors = args.flatMap((arg) => (/^--node=(\d+)$/.exec(arg) ?? []).slice(1).map(Number));
 if (isCluster && filters.length === 0) filters.push('test/cluster');
 if (filters.length === 0) process.env.MEMORY_TEST_WHOLE = '1';
 
 await orExplain(async () => {
   checkNode();
   await ensureInstalled();
+  if (majors.length > 0) await runOnNodes(majors);
   await ensureBuilt();
   await prepareParts({ isCluster });
 });
@@ -71,7 +74,7 @@ if (process.env.MEMORY_TEST_RELEASE === undefined && filters.length === 0) {
   notRun.push('the release samples (npm run test:release)');
 }
 
-const otherNodes = isRelease ? await runOnEachNode(root, filters) : [];
+const otherNodes = isRelease ? await runOnEachNode(root, { majors: OTHER_NODES, filters }) : [];
 
 const lines = [
   ...notes,
@@ -82,3 +85,16 @@ const lines = [
 const code = count.failed === 0 && otherNodes.every(({ isPassed }) => isPassed) ? 0 : 1;
 // Exits once the line is out: on a pipe it would be cut off otherwise.
 process.stdout.write(`\n${lines.join('\n')}\n`, () => process.exit(code));
+
+/**
+ * Runs the tests on these versions of Node instead, and ends.
+ *
+ * @param {number[]} majors
+ */
+async function runOnNodes(majors) {
+  const results = await runOnEachNode(root, { majors, filters });
+  const lines = results.map(({ line }) => line);
+  const code = results.every(({ isPassed }) => isPassed) ? 0 : 1;
+  await new Promise((resolve) => void process.stdout.write(`\n${lines.join('\n')}\n`, resolve));
+  process.exit(code);
+}

@@ -5,7 +5,9 @@ import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
 
 /** The versions of Node that users are on, beside the one that runs this. */
-const NODES = [22, 24, 26].filter((major) => process.versions.node.split('.')[0] !== `${major}`);
+export const OTHER_NODES = [22, 24, 26].filter(
+  (major) => process.versions.node.split('.')[0] !== `${major}`,
+);
 
 /** better-sqlite3 12 is compiled for one version of Node; 13 runs on all since 22. */
 const BETTER_SQLITE3 = 'better-sqlite3@13';
@@ -14,16 +16,16 @@ const BETTER_SQLITE3 = 'better-sqlite3@13';
 const LEFT_OUT = new Set(['.git', '.cache', 'coverage', 'data']);
 
 /**
- * Runs the suite on each version of Node that npm's package `node` brings, in a copy of the
- * repository, and returns a line for each: `Node 24: N passed, N failed`.
+ * Runs the suite on each of these versions of Node, which npm's package `node` brings, in a copy of
+ * the repository, and returns a line for each: `Node 24: N passed, N failed`.
  *
  * @param {string} root
- * @param {readonly string[]} filters as for `npm test`
+ * @param {{ majors: readonly number[], filters: readonly string[] }} what `filters` as for `npm test`
  * @returns {Promise<{ line: string, isPassed: boolean }[]>}
  */
-export async function runOnEachNode(root, filters) {
+export async function runOnEachNode(root, { majors, filters }) {
   const results = [];
-  for (const major of NODES) {
+  for (const major of majors) {
     process.stdout.write(`\n${styleText('bold', `Node ${major}`)}\n`);
     const directory = await mkdtemp(join(tmpdir(), `memory-node-${major}-`));
     try {
