@@ -12,6 +12,8 @@ import {
   parseVirtualPath,
   parseVirtualPrefix,
   PATH_LIMITS,
+  PATH_PATTERNS,
+  fileNotFound,
   toPhysicalPath,
   toScope,
   toUserId,
@@ -232,6 +234,85 @@ describe('paths', () => {
     }
   });
 
+  it.each<[string, string]>([
+    ['', 'A path starts with user/ or shared/.'],
+    ['user/', 'The path names no file.'],
+    ['user/a//b', 'A path has no empty segment.'],
+    ['user/a/../b', 'A segment is not . or ..'],
+    ['user/\ud83d', 'A path is well-formed Unicode.'],
+    [`user/${'é'.repeat(65)}`, 'A segment has at most 128 bytes.'],
+    ['user/a:b', 'A segment has none of \\ : * ? " < > | %'],
+    ['user/a\tb', 'A segment has no control or invisible character.'],
+    ['user/a /b', 'A segment has no leading or trailing space.'],
+    ['user/a.', 'A segment has no trailing dot.'],
+    ['user/e\u0301', 'A path is in Unicode form NFC.'],
+    ['user/a／b', 'A path brings in no separator or dot segment under NFKC.'],
+    [`user/${'a/'.repeat(16)}a`, 'A path has at most 16 segments.'],
+    [`user/${pathOfBytes(513)}`, 'A path has at most 512 bytes.'],
+    [`user/${pathOfBytes(513, 'é')}`, 'A path has at most 512 bytes.'],
+  ])('says what is wrong with %j', (path, message) => {
+    expect(said(() => parseVirtualPath(path, ALICE))).toBe(message);
+  });
+
+  it('says what is wrong with a user id, a value that is no text, a physical path and a prefix', () => {
+    expect(said(() => parseUserId('-'))).toBe(
+      'A user id has 1 to 128 of A-Z a-z 0-9 . _ @ | : + = ~ -, the first a letter or digit.',
+    );
+    expect(said(() => parseVirtualPath(7, ALICE))).toBe('A path is text.');
+    expect(said(() => parsePhysicalPath('user/a.md'))).toBe(
+      'A physical path starts with users/<userId>/ or shared/.',
+    );
+    const noUser = 'In a physical path users/ is followed by a user id.';
+    expect(said(() => parsePhysicalPath('users//a.md'))).toBe(noUser);
+    expect(said(() => parsePhysicalPrefix('users/-'))).toBe(noUser);
+    expect(said(() => parseVirtualPrefix('users', ALICE))).toBe(
+      'A prefix starts with user/ or shared/.',
+    );
+    expect(said(() => parsePhysicalPrefix('user/a'))).toBe(
+      'A physical prefix starts with users/ or shared/.',
+    );
+    expect(said(() => parseVirtualPrefix('user/．.', ALICE))).toBe('A segment is not . or ..');
+    expect(said(() => parseVirtualPrefix(`user/${pathOfBytes(513)}`, ALICE))).toBe(
+      'A path has at most 512 bytes.',
+    );
+  });
+
+  it('says of a file that is not there which one', () => {
+    expect(fileNotFound('user/a.md')).toMatchObject({
+      ...{ code: 'FILE_NOT_FOUND', message: 'user/a.md does not exist.' },
+      details: { path: 'user/a.md' },
+    });
+  });
+
+  it('publishes patterns that take what the parsers take, and refuse what a pattern can refuse', () => {
+    const [user, physical] = (['user-id', 'physical-path'] as const).map(
+      (name) => new RegExp(PATH_PATTERNS[name].pattern, 'u'),
+    );
+    for (const id of userIdCorpus()) expect([id, user?.test(id)]).toEqual([id, isUserId(id)]);
+    const sixteen = Array.from({ length: 16 }, () => 'a').join('/');
+    for (const path of [
+      'a',
+      'a.md',
+      '.a',
+      '..a',
+      'a b/c.md',
+      '日本語/メモ.md',
+      'a'.repeat(128),
+      sixteen,
+    ]) {
+      expect([path, physical?.test(`shared/${path}`)]).toEqual([path, true]);
+      expect([path, physical?.test(`users/alice/${path}`)]).toEqual([path, true]);
+    }
+    const none = ['', '.', '..', 'a//b', 'a/', '/a', 'a.', 'a ', ' a', ' ', 'a/../b', 'a\u0000b'];
+    const signs = [...'\\:*?"<>|%\u007f\u0085'].map((sign) => `a${sign}b`);
+    for (const path of [...none, ...signs, 'a'.repeat(129), `${sixteen}/a`]) {
+      expect([path, physical?.test(`shared/${path}`)]).toEqual([path, false]);
+    }
+    for (const path of ['users/a.md', 'users//a.md', 'user/a.md', 'x/shared/a.md', 'shareda.md']) {
+      expect([path, physical?.test(path)]).toEqual([path, false]);
+    }
+  });
+
   it('refuses a physical path whose user is none', () => {
     for (const id of ['..', '.', ' ', '%2e%2e', 'al ice', '-a', 'álice', 'a'.repeat(129), 'a\0']) {
       expect([id, outcome(() => parsePhysicalPath(`users/${id}/a.md`))]).toEqual([
@@ -365,6 +446,7 @@ describe('prefixes', () => {
         if (/(?:^|\/)\.\.?$/.test(prefix)) continue;
         expect(parseVirtualPrefix(`user/${prefix}`, ALICE)).toEqual([{ scope: 'u:alice', prefix }]);
         expect(parsePhysicalPrefix(`users/alice/${prefix}`)).toBe(`users/alice/${prefix}`);
+        expect(parsePhysicalPrefix(`shared/${prefix}`)).toBe(`shared/${prefix}`);
       }
     }
     for (let end = 0; end <= 'users/alice'.length; end += 1) {
@@ -429,13 +511,33 @@ describe('prefixes', () => {
   });
 
   it('refuses other roots', () => {
-    for (const root of ['us', 'users', 'users/alice/', 'use', 'sharedx', 'user2/', 'USER/', '/']) {
+    for (const root of [
+      'us',
+      'users',
+      'users/alice/',
+      'use',
+      'sharedx',
+      'xshared/',
+      'user2/',
+      'USER/',
+      '/',
+    ]) {
       expect([root, outcome(() => parseVirtualPrefix(root, ALICE))]).toEqual([
         root,
         'INVALID_PATH',
       ]);
     }
-    for (const root of ['x', 'user/a', 'sharedx', 'usersx', '/', 'Users/', 'users//', 'users/-']) {
+    for (const root of [
+      'x',
+      'user/a',
+      'sharedx',
+      'xshared/',
+      'usersx',
+      '/',
+      'Users/',
+      'users//',
+      'users/-',
+    ]) {
       expect([root, outcome(() => parsePhysicalPrefix(root))]).toEqual([root, 'INVALID_PATH']);
     }
   });
@@ -684,6 +786,16 @@ function outcome(run: () => unknown): string {
     return 'ok';
   } catch (error) {
     return error instanceof MemoryError ? error.code : String(error);
+  }
+}
+
+/** What the refusal of a call tells its caller. */
+function said(run: () => unknown): string {
+  try {
+    run();
+    return 'ok';
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 
