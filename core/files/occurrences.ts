@@ -28,7 +28,6 @@ export function findOccurrences(
   wanted: string,
   { overlapping, budget }: { overlapping: boolean; budget?: PatchBudget },
 ): number[] {
-  if (wanted === '' || wanted.length > text.length) return [];
   const { length } = wanted;
   const probe = findRarest(wanted, text);
   const unit = wanted.charAt(probe);
@@ -38,7 +37,7 @@ export function findOccurrences(
   let from = 0;
   for (;;) {
     const start = text.indexOf(unit, from + probe) - probe;
-    if (start < from || start + length > text.length) break;
+    if (start < from) break;
     steps += PROBE_STEPS;
     from = start + 1;
     if (text.charCodeAt(start + length - 1) === last) {

@@ -141,13 +141,12 @@ function findSectionEnd(text: string, wanted: string): number {
     (heading) => heading.start > match.start && heading.level <= match.level,
   );
   let end = next?.start ?? text.length;
-  // Keeps blank lines between two sections.
-  while (end > match.start) {
+  // Keeps blank lines between two sections. The heading itself is not blank.
+  for (;;) {
     const lineStart = text.lastIndexOf('\n', end - 2) + 1;
-    if (text.slice(lineStart, end).trim() !== '' || lineStart <= match.start) break;
+    if (text.slice(lineStart, end).trim() !== '') return end;
     end = lineStart;
   }
-  return end;
 }
 
 /** ATX headings outside fenced code, as CommonMark has them, with their offsets. */
@@ -160,7 +159,7 @@ function findHeadings(text: string): (Heading & { start: number })[] {
       if (closesFence(line, fence)) fence = null;
     } else {
       fence = opensFence(line);
-      const heading = fence === null ? parseHeading(line) : null;
+      const heading = parseHeading(line);
       if (heading !== null) headings.push({ start, ...heading });
     }
     start += line.length + 1;

@@ -17,6 +17,28 @@ describe('edits', () => {
     expect(patch('abc', edit('abc', ''))).toBe('');
   });
 
+  it('says what is wrong, and with which edit', () => {
+    const second = (oldText: string) => ({
+      edits: [
+        { oldText: 'a', newText: 'a' },
+        { oldText, newText: 'x' },
+      ],
+    });
+    const say = (content: string, wrong: Patch) => refusal(content, wrong).message;
+    expect(say('a', second(''))).toBe('Edit 1: oldText must not be empty.');
+    expect(say('a', second('c'))).toBe('Edit 1: oldText is not in the file.');
+    expect(say('abb', second('b'))).toBe('Edit 1: oldText occurs 2 times.');
+    expect(say('a', edit('a', 'b'.repeat(MAX_BYTES + 1)))).toBe(
+      'Edit 0: a file has at most 262144 bytes.',
+    );
+    expect(say('# A\n', { append: { text: 'x', afterHeading: 'B' } })).toBe(
+      'append.afterHeading: there is no such heading.',
+    );
+    expect(say('# A\n# A\n', { append: { text: 'x', afterHeading: 'A' } })).toBe(
+      'append.afterHeading: the heading occurs 2 times.',
+    );
+  });
+
   it('applies edits one after the other, each to what the one before left', () => {
     const edits = [
       { oldText: 'a', newText: 'b' },
@@ -245,6 +267,17 @@ describe('append', () => {
     expect(patch('a\n\n', { append: { text: 'b\nc' } })).toBe('a\n\nb\nc\n');
   });
 
+  it('ends its lines as the first line of the file ends', () => {
+    expect(patch('a\nb\r\n', { append: { text: 'c' } })).toBe('a\nb\r\nc\n');
+    expect(patch('a\r\nb\n', { append: { text: 'c' } })).toBe('a\r\nb\nc\r\n');
+  });
+
+  it('takes a heading with spaces around it', () => {
+    for (const afterHeading of [' A ', ' ## A\n', '     ## A', '\tA']) {
+      expect(patch('## A\n', { append: { text: 'x', afterHeading } })).toBe('## A\nx\n');
+    }
+  });
+
   it('comes after the edits, and counts as no replacement', () => {
     const both = { ...edit('a', '# A'), append: { text: 'b', afterHeading: 'A' } };
     expect(applyPatch('a\n', both, MAX_BYTES)).toEqual({ content: '# A\nb\n', replacements: 1 });
@@ -355,6 +388,8 @@ describe('append', () => {
     ['a fence that another kind does not close', '```\n~~~\n# Tag\n```\n'],
     ['a fence that one with a language does not close', '```\n```sh\n# Tag\n```\n'],
     ['a fence in a CRLF file', '```\r\n# Tag\r\n```\r\n'],
+    ['a fence that marks behind a text do not close', '```\na ```\n# Tag\n```\n'],
+    ['a fence that indented marks do not close', '```\n    ```\n# Tag\n```\n'],
   ])('knows what is no heading: %s', (_, content) => {
     expect(refusal(content, { append: { text: 'x', afterHeading: 'Tag' } })).toMatchObject({
       code: 'PATCH_NOT_FOUND',
@@ -366,6 +401,8 @@ describe('append', () => {
     ['a fence that a longer one closes', '```\ncode\n`````\n# Tag\n'],
     ['a fence that one with spaces behind it closes', '```\ncode\n``` \t\n# Tag\n'],
     ['a closed fence in a CRLF file', '```\r\ncode\r\n```\r\n# Tag\r\n'],
+    ['marks behind a text', 'a ~~~\n# Tag\n'],
+    ['marks that are indented as code', '    ~~~\n# Tag\n'],
     ['code in one line', '```code``` is inline\n# Tag\n'],
     ['a fence of tildes with backticks behind it', '~~~ `a`\ncode\n~~~\n# Tag\n'],
   ])('sees the headings behind %s', (_, content) => {
