@@ -10,7 +10,8 @@ const KINDS: Readonly<Record<string, { from: string; isTypeScript: boolean; test
   plugin: {
     from: 'examples/plugin-template',
     isTypeScript: true,
-    test: 'tsc && node --test dist',
+    // Node 20 takes no pattern and later ones no folder: the shell, or they, list the files.
+    test: 'tsc && node --test dist/*.test.js',
   },
   storage: { from: 'examples/custom-storage', isTypeScript: false, test: 'node check.mjs' },
 };

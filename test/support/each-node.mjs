@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
@@ -29,6 +29,8 @@ export async function runOnEachNode(root, { majors, filters }) {
     process.stdout.write(`\n${styleText('bold', `Node ${major}`)}\n`);
     const directory = await mkdtemp(join(tmpdir(), `memory-node-${major}-`));
     try {
+      // A test runs a command as another user.
+      await chmod(directory, 0o755);
       const copy = await copyFor(major, { root, directory });
       const { MEMORY_TEST_RELEASE: _, ...others } = process.env;
       const env = { ...others, PATH: `${join(directory, 'bin')}:${process.env['PATH']}` };
