@@ -24,7 +24,11 @@ export const MODULES = {
   },
   authentication: {
     mutate: ['core/http/middleware/*.ts', 'core/http/signed-in.ts'],
-    tests: ['test/core/http/middleware/*.test.ts', 'test/core/http/signed-in.test.ts'],
+    tests: [
+      'test/core/http/middleware/*.test.ts',
+      // What a browser may do with an answer.
+      'test/core/http/{docs,route,signed-in}.test.ts',
+    ],
   },
   edge: {
     mutate: [
@@ -34,8 +38,9 @@ export const MODULES = {
       'core/http/query.ts',
     ],
     tests: [
-      'test/core/http/{body,paths,query,server}.test.ts',
+      'test/core/http/{admin,body,paths,query,server}.test.ts',
       'test/core/http/{find-queries,routes,tools}.test.ts',
+      'test/core/http/middleware/auth.test.ts',
     ],
   },
 };
