@@ -50,6 +50,7 @@ describe('the tools API', () => {
     for (const headers of [
       { authorization: `Bearer ${API_KEY}` },
       { authorization: `bearer ${second}` },
+      { authorization: `BEARER   ${second}` },
       { 'x-api-key': API_KEY },
       { 'x-api-key': second },
       { authorization: 'Basic of-a-proxy', 'x-api-key': second },
@@ -65,6 +66,10 @@ describe('the tools API', () => {
       await request('GET', '/v1/tools', { headers: { authorization: 'Bearer wrong' } }),
       await request('GET', '/v1/tools', { headers: { authorization: `Bearer ${API_KEY}x` } }),
       await request('GET', '/v1/tools', { headers: { authorization: API_KEY } }),
+      await request('GET', '/v1/tools', {
+        headers: { authorization: `Digest, Bearer ${API_KEY}` },
+      }),
+      await request('GET', '/v1/tools', { headers: { authorization: `Bearer:${API_KEY}` } }),
       await request('GET', '/v1/tools', { headers: { authorization: 'Bearer ' } }),
       await request('GET', '/v1/tools', { headers: { 'x-api-key': '' } }),
       await request('GET', '/v1/tools', { headers: { 'x-admin-secret': ADMIN_SECRET } }),
@@ -131,6 +136,7 @@ describe('the admin API', () => {
     core.clock.now += 20_500;
     const refused = await ask(ADMIN_SECRET);
     expect([refused.status, refused.json.error.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(refused.json.error.message).toBe('Too many wrong secrets from this address.');
     expect(refused.headers['retry-after']).toBe('40');
     core.clock.now += 39_499;
     expect((await ask(ADMIN_SECRET)).status).toBe(429);

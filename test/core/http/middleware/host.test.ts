@@ -91,6 +91,46 @@ describe('the host check', () => {
     expect(verdict(allowed, { host: '[2001:db8::1]:80' })).toBe('passed');
   });
 
+  it('takes an entry and an origin in any case', () => {
+    expect(verdict(['Memory.Example'], { host: 'memory.example' })).toBe('passed');
+    expect(verdict(LOOPBACK, { host: 'localhost', origin: 'HTTP://LOCALHOST:1' })).toBe('passed');
+  });
+
+  it('takes nothing but digits for a port, and the whole name for the host', () => {
+    for (const host of ['localhost:', 'localhost:80a', 'localhost:a80', 'localhost:80:80']) {
+      expect([host, verdict(LOOPBACK, { host })]).toEqual([host, 'refused']);
+    }
+    for (const host of ['[::1]:', '[::1]:80a', '[::1]:a80', '[::1', '::1]', '[[::1]]']) {
+      expect([host, verdict(LOOPBACK, { host })]).toEqual([host, 'refused']);
+    }
+    expect(verdict(['[::1'], { host: '::1' })).toBe('refused');
+    expect(verdict(['::1]'], { host: '::1' })).toBe('refused');
+  });
+
+  it('takes an origin that begins with its scheme, and an authority up to its end', () => {
+    const from = (origin: string) => verdict(LOOPBACK, { host: 'localhost', origin });
+    expect(from('ahttp://localhost')).toBe('refused');
+    expect(from('http:/localhost')).toBe('refused');
+    expect(from('http://localhost?evil.example')).toBe('passed');
+    expect(from('http://localhost/evil.example')).toBe('passed');
+    expect(from('http:///localhost')).toBe('refused');
+  });
+
+  it('says what is wrong with a second Host and with a target, wherever hosts are allowed', () => {
+    for (const allowed of [null, ['*'], LOOPBACK]) {
+      const check = checkHost(allowed);
+      const head = headOf({ host: 'localhost' });
+      expect(() => check({ ...head, count: () => 2 })).toThrow('Only one Host header is allowed.');
+      for (const target of ['ftp://localhost/', 'localhost:80', '*']) {
+        expect(() => check({ ...head, target })).toThrow(
+          'The request target must be a path or an http address.',
+        );
+      }
+    }
+    expect(verdict(['*'], { host: 'anything.example' })).toBe('passed');
+    expect(verdict(['a.example', '*'], {}, 'http://anything.example/')).toBe('passed');
+  });
+
   it('is off where the host app decides', () => {
     expect(verdict(null, { host: 'anything.example', origin: 'http://other.example' })).toBe(
       'passed',
