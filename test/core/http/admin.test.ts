@@ -98,22 +98,41 @@ describe('memory files', () => {
 
   it('are not written with a precondition that is not understood', async () => {
     const service = await serveCore();
-    for (const headers of [
-      { 'if-match': '*' },
-      { 'if-match': '1' },
-      { 'if-match': 'W/"1"' },
-      { 'if-match': '"1", "2"' },
-      { 'if-match': '"0"' },
-      { 'if-match': '""' },
-      { 'if-none-match': '"1"' },
-      { 'if-match': '"1"', 'if-none-match': '*' },
-    ]) {
+    const version = 'If-Match must be one version in quotes, as the ETag gave it.';
+    for (const [headers, message] of [
+      [{ 'if-match': '*' }, version],
+      [{ 'if-match': '1' }, version],
+      [{ 'if-match': 'W/"1"' }, version],
+      [{ 'if-match': '"1", "2"' }, version],
+      [{ 'if-match': '"0"' }, version],
+      [{ 'if-match': '""' }, version],
+      [{ 'if-match': 'x"1"' }, version],
+      [{ 'if-match': '"1"x' }, version],
+      [{ 'if-none-match': '"1"' }, 'If-None-Match must be *.'],
+      [{ 'if-match': '"1"', 'if-none-match': '*' }, 'If-None-Match must not come with If-Match.'],
+    ] as const) {
       const answer = await service.request('PUT', profile, {
         body: { content: 'x' },
         headers: { ...asAdmin, ...headers },
       });
       expect([answer.status, answer.json.error.code]).toEqual([400, 'INVALID_REQUEST']);
+      expect(answer.json.error.message).toBe(message);
+      expect(answer.json.error.details.issues[0].path).toMatch(/^\/if-(?:none-)?match$/);
       expect((await get(service, profile)).status).toBe(404);
+    }
+  });
+
+  it('are not sent again to who has one of the versions that it names', async () => {
+    const service = await serveCore();
+    await service.request('PUT', profile, { body: { content: 'x' }, headers: asAdmin });
+    const ask = async (tag: string) =>
+      (await service.request('GET', profile, { headers: { ...asAdmin, 'if-none-match': tag } }))
+        .status;
+    for (const tag of ['"1"', 'W/"1"', '*', '"7", "1"', '"7" , W/"1"', '"7",*']) {
+      expect([tag, await ask(tag)]).toEqual([tag, 304]);
+    }
+    for (const tag of ['"2"', '1', '', 'xW/"1"', '"11"']) {
+      expect([tag, await ask(tag)]).toEqual([tag, 200]);
     }
   });
 
