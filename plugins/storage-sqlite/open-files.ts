@@ -27,8 +27,9 @@ interface Checkpoint {
   /** Pages in the log, and how many of them were copied. */
   logged: number;
   copied: number;
-  /** Changes whenever another connection writes. */
+  /** Changes whenever a connection other than `seenBy` writes; each connection counts on its own. */
   dataVersion: number;
+  seenBy: SqliteConnection;
 }
 
 interface Opened {
@@ -87,32 +88,33 @@ export class OpenFiles {
    */
   async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + CHECKPOINT_MS;
-    for (;;) {
-      const { modified } = this.#readDatabase();
-      const before = this.#checkpoint;
-      if (before === null) return;
-      const isWritten = modified !== this.#modified;
-      // A log that was copied completely restarts, so its header must be read again.
-      if (!isWritten && before.copied < before.logged) return;
-      const now = await readCheckpoint(this.#filename, connection);
-      if (!isWritten || isCheckpointBetween(before, now)) {
-        this.#checkpoint = now;
-        this.#modified = modified;
-        return;
-      }
+    while (!(await this.#areExplained(connection))) {
       // A checkpoint of another process writes the pages first, and then records how many.
       if (performance.now() > end) this.#lose();
       await sleep(LOOK_MS);
     }
   }
 
-  /** Makes the same check between two writes, on any connection. A failure here is not final. */
+  /** Makes the same check between two writes. A failure here is not final. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
+    if (!(await this.#areExplained(connection))) throw filesLost();
+  }
+
+  /** Whether checkpoints alone wrote to the database file since the last call. Records what it sees. */
+  async #areExplained(connection: SqliteConnection): Promise<boolean> {
     const { modified } = this.#readDatabase();
     const before = this.#checkpoint;
-    if (before === null || modified === this.#modified) return;
+    if (before === null) return true;
+    const isWritten = modified !== this.#modified;
+    // A log that was copied completely restarts, so its header must be read again.
+    if (!isWritten && before.copied < before.logged) return true;
     const now = await readCheckpoint(this.#filename, connection);
-    if (!isCheckpointBetween(before, now)) throw filesLost();
+    // The two must belong together: a checkpoint in between is seen at the next look.
+    if (this.#readDatabase().modified !== modified) return false;
+    if (isWritten && !isCheckpointBetween(before, now)) return false;
+    this.#checkpoint = now;
+    this.#modified = modified;
+    return true;
   }
 
   #readDatabase(): FileFacts {
@@ -135,7 +137,7 @@ function isCheckpointBetween(before: Checkpoint, now: Checkpoint): boolean {
   // The log restarts after all of it was copied.
   if (before.copied < before.logged || now.copied > 0) return true;
   // All of it was copied before, but another process may have written and copied more since.
-  return now.dataVersion !== before.dataVersion;
+  return now.seenBy !== before.seenBy || now.dataVersion !== before.dataVersion;
 }
 
 function readFacts(filename: string): { database: FileFacts | null; log: FileFacts | null } {
@@ -173,6 +175,7 @@ async function readCheckpoint(filename: string, connection: SqliteConnection): P
     logged: toInteger(counts?.['log']),
     copied: toInteger(counts?.['checkpointed']),
     dataVersion: toInteger(data?.['data_version']),
+    seenBy: connection,
   };
 }
 
