@@ -85,7 +85,7 @@ export function describeValue(value: unknown): string | null {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return text.includes('\0') || !text.isWellFormed() ? null : text.replace(/\s+/g, ' ');
   } catch {
-    // Nested too deeply.
+    // Nested too deeply for Node before 26.
     return null;
   }
 }

@@ -360,7 +360,8 @@ describe('an import from another program', () => {
 
   it('skips a value that is nested without end', async () => {
     const core = await openCore();
-    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    // Node 26 writes it as text, which must fit into a file; the ones before give up.
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const text = `[{"memory":"kept","metadata":{"deep":${deep}}},{"memory":${deep}}]`;
     const { summary } = await importFrom(core, 'mem0', text);
     expect(summary.source).toMatchObject({ items: 2, written: 1, skipped: 1 });
