@@ -14,6 +14,7 @@ const LOOK_MS = 50;
  * restart of the log.
  */
 const GENERATION = { start: 12, bytes: 12 };
+const EMPTIED = '00'.repeat(GENERATION.bytes);
 
 interface FileFacts {
   /** The device and inode. */
@@ -27,9 +28,6 @@ interface Checkpoint {
   /** Pages in the log, and how many of them were copied. */
   logged: number;
   copied: number;
-  /** Changes whenever a connection other than `seenBy` writes; each connection counts on its own. */
-  dataVersion: number;
-  seenBy: SqliteConnection;
 }
 
 interface Opened {
@@ -53,6 +51,8 @@ export class OpenFiles {
   readonly #opened: Opened;
   #checkpoint: Checkpoint | null;
   #modified: bigint;
+  /** By connection, at its last look: changes whenever another connection writes. */
+  readonly #dataVersions = new WeakMap<SqliteConnection, number>();
   #isLost = false;
 
   /** Records the current files. `connection` has just opened and read them. */
@@ -66,7 +66,9 @@ export class OpenFiles {
     const checkpoint = canCountCheckpoints(version)
       ? await readCheckpoint(filename, connection)
       : null;
-    return new OpenFiles(filename, damage, { database, log, checkpoint });
+    const files = new OpenFiles(filename, damage, { database, log, checkpoint });
+    files.#dataVersions.set(connection, await readDataVersion(connection));
+    return files;
   }
 
   private constructor(filename: string, damage: Damage, opened: Opened) {
@@ -88,7 +90,7 @@ export class OpenFiles {
    */
   async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + CHECKPOINT_MS;
-    while (!(await this.#areExplained(connection))) {
+    while (!(await this.#areExplained(connection, false))) {
       // A checkpoint of another process writes the pages first, and then records how many.
       if (performance.now() > end) this.#lose();
       await sleep(LOOK_MS);
@@ -97,11 +99,11 @@ export class OpenFiles {
 
   /** Makes the same check between two writes. A failure here is not final. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
-    if (!(await this.#areExplained(connection))) throw filesLost();
+    if (!(await this.#areExplained(connection, true))) throw filesLost();
   }
 
   /** Whether checkpoints alone wrote to the database file since the last call. Records what it sees. */
-  async #areExplained(connection: SqliteConnection): Promise<boolean> {
+  async #areExplained(connection: SqliteConnection, isAtRest: boolean): Promise<boolean> {
     const { modified } = this.#readDatabase();
     const before = this.#checkpoint;
     if (before === null) return true;
@@ -109,9 +111,17 @@ export class OpenFiles {
     // A log that was copied completely restarts, so its header must be read again.
     if (!isWritten && before.copied < before.logged) return true;
     const now = await readCheckpoint(this.#filename, connection);
+    const dataVersion = await readDataVersion(connection);
+    const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
     // The two must belong together: a checkpoint in between is seen at the next look.
     if (this.#readDatabase().modified !== modified) return false;
-    if (isWritten && !isCheckpointBetween(before, now)) return false;
+    if (isWritten && !isCheckpointBetween(before, now)) {
+      // All of the log was copied before, but another process may have written and copied more since.
+      if (!isRestarted(before, now) || !isWrittenElsewhere) return false;
+      // Only the writer's connection has looked after each write, so that it knows.
+      if (isAtRest) return true;
+    }
+    this.#dataVersions.set(connection, dataVersion);
     this.#checkpoint = now;
     this.#modified = modified;
     return true;
@@ -131,13 +141,16 @@ export class OpenFiles {
   }
 }
 
-/** Whether a part of the log was copied into the database file between the two checks. */
+/** Whether a part of the log was surely copied into the database file between the two checks. */
 function isCheckpointBetween(before: Checkpoint, now: Checkpoint): boolean {
-  if (now.generation === before.generation) return now.copied > before.copied;
+  if (!isRestarted(before, now)) return now.copied > before.copied;
   // The log restarts after all of it was copied.
-  if (before.copied < before.logged || now.copied > 0) return true;
-  // All of it was copied before, but another process may have written and copied more since.
-  return now.seenBy !== before.seenBy || now.dataVersion !== before.dataVersion;
+  return before.copied < before.logged || now.copied > 0;
+}
+
+/** A log without a header was emptied, perhaps more than once. */
+function isRestarted(before: Checkpoint, now: Checkpoint): boolean {
+  return now.generation !== before.generation || now.generation === EMPTIED;
 }
 
 function readFacts(filename: string): { database: FileFacts | null; log: FileFacts | null } {
@@ -169,14 +182,16 @@ async function readCheckpoint(filename: string, connection: SqliteConnection): P
     await file.close();
   }
   const [counts] = await connection.all('pragma wal_checkpoint(noop)', []);
-  const [data] = await connection.all('pragma data_version', []);
   return {
     generation: header.toString('hex'),
     logged: toInteger(counts?.['log']),
     copied: toInteger(counts?.['checkpointed']),
-    dataVersion: toInteger(data?.['data_version']),
-    seenBy: connection,
   };
+}
+
+async function readDataVersion(connection: SqliteConnection): Promise<number> {
+  const [row] = await connection.all('pragma data_version', []);
+  return toInteger(row?.['data_version']);
 }
 
 /** SQLite knows `noop` since 3.51; older versions would make a checkpoint. */
