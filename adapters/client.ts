@@ -261,7 +261,8 @@ export interface RememberedMessage {
  * and system prompts are left out.
  *
  * Rejects with `INVALID_REQUEST`, and files nothing, if a message of the user is longer than 16,384
- * characters. If a later call fails, it rejects too; the earlier messages stay filed.
+ * characters. If a later call fails, the promise rejects, but the earlier
+ * messages stay filed.
  *
  * @example
  * import { rememberConversation } from 'memory-service/client';

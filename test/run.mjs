@@ -11,6 +11,7 @@
 import { createRequire } from 'node:module';
 import { OTHER_NODES, runOnEachNode } from './support/each-node.mjs';
 import { prepareParts } from './support/prepare-parts.mjs';
+import { printAndExit } from './support/print-and-exit.mjs';
 
 const require = createRequire(import.meta.url);
 const {
@@ -83,8 +84,7 @@ const lines = [
   `${count.passed} passed, ${count.failed} failed`,
 ];
 const code = count.failed === 0 && otherNodes.every(({ isPassed }) => isPassed) ? 0 : 1;
-// Exits once the line is out: on a pipe it would be cut off otherwise.
-process.stdout.write(`\n${lines.join('\n')}\n`, () => process.exit(code));
+await printAndExit(`\n${lines.join('\n')}\n`, code);
 
 /**
  * Runs the tests on these versions of Node instead, and ends.
@@ -95,6 +95,5 @@ async function runOnNodes(majors) {
   const results = await runOnEachNode(root, { majors, filters });
   const lines = results.map(({ line }) => line);
   const code = results.every(({ isPassed }) => isPassed) ? 0 : 1;
-  await new Promise((resolve) => void process.stdout.write(`\n${lines.join('\n')}\n`, resolve));
-  process.exit(code);
+  await printAndExit(`\n${lines.join('\n')}\n`, code);
 }

@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, { from: string; isTypeScript: boolean; test
   plugin: {
     from: 'examples/plugin-template',
     isTypeScript: true,
-    // Node 20 takes no pattern and later ones no folder: the shell, or they, list the files.
+    // Node 20 takes no pattern, and later versions take no folder. The shell expands this pattern.
     test: 'tsc && node --test dist/*.test.js',
   },
   storage: { from: 'examples/custom-storage', isTypeScript: false, test: 'node check.mjs' },

@@ -45,8 +45,8 @@ export async function areWritten(
   if (audit !== undefined) {
     return await exists(connection, 'svc_admin_audit where id = ?', [parseIdBytes(audit.id)]);
   }
-  // No row can show that a decision without changes was committed. It may depend on other writes of
-  // its transaction that were lost, so it is made again, which changes nothing either.
+  // A decision without changes leaves no row that could show its commit. It may rest on other writes
+  // of its transaction, and those may be lost. So it is made again, which does no harm.
   return (changes.scopes ?? []).length + (changes.files ?? []).length === 0 ? false : null;
 }
 

@@ -14,6 +14,7 @@ const LOOK_MS = 50;
  * restart of the log.
  */
 const GENERATION = { start: 12, bytes: 12 };
+/** Of a log that has no header, because a checkpoint cut it to nothing. */
 const EMPTIED = '00'.repeat(GENERATION.bytes);
 
 interface FileFacts {
@@ -113,12 +114,12 @@ export class OpenFiles {
     const now = await readCheckpoint(this.#filename, connection);
     const dataVersion = await readDataVersion(connection);
     const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
-    // The two must belong together: a checkpoint in between is seen at the next look.
+    // If a checkpoint ran in between, the time and the counts don't belong together: look again.
     if (this.#readDatabase().modified !== modified) return false;
     if (isWritten && !isCheckpointBetween(before, now)) {
       // All of the log was copied before, but another process may have written and copied more since.
       if (!isRestarted(before, now) || !isWrittenElsewhere) return false;
-      // Only the writer's connection has looked after each write, so that it knows.
+      // Only the writer looks after each of our writes, so only it can tell those of others apart.
       if (isAtRest) return true;
     }
     this.#dataVersions.set(connection, dataVersion);
@@ -148,7 +149,7 @@ function isCheckpointBetween(before: Checkpoint, now: Checkpoint): boolean {
   return before.copied < before.logged || now.copied > 0;
 }
 
-/** A log without a header was emptied, perhaps more than once. */
+/** Whether the log began anew. One that is empty both times may have been emptied in between. */
 function isRestarted(before: Checkpoint, now: Checkpoint): boolean {
   return now.generation !== before.generation || now.generation === EMPTIED;
 }

@@ -5,6 +5,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { startVitest } from 'vitest/node';
+import { printAndExit } from '../support/print-and-exit.mjs';
 
 /** What a test came to: a line of what this prints, after the first. */
 export interface Told {
@@ -51,6 +52,4 @@ for (const module of vitest.state.getTestModules()) {
   }
 }
 await vitest.close();
-// Exits once all lines are out: on a pipe the last ones would be cut off otherwise.
-const output = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-process.stdout.write(output, () => process.exit(0));
+await printAndExit(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), 0);

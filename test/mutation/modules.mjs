@@ -26,7 +26,7 @@ export const MODULES = {
     mutate: ['core/http/middleware/*.ts', 'core/http/signed-in.ts'],
     tests: [
       'test/core/http/middleware/*.test.ts',
-      // What a browser may do with an answer.
+      // These test the security headers.
       'test/core/http/{docs,route,signed-in}.test.ts',
     ],
   },

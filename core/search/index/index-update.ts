@@ -17,8 +17,8 @@ import { bucketOf, type FrameChange, replaceFiles } from './postings.ts';
 const UPDATE_TERMS = 16_384;
 
 /**
- * Updates the index for files of one scope. It reads them outside the transaction, and
- * tokenises those that no search has tokenised before. A file that changes meanwhile stays stale.
+ * Updates the index for files of one scope. It reads them outside the transaction. A search may have
+ * tokenised some of them before; it tokenises the others. A file that changes during this stays stale.
  * Returns `false` if the scope's index is damaged or of another tokeniser version, and must be dropped.
  */
 export async function updateIndex(

@@ -360,7 +360,7 @@ describe('an import from another program', () => {
 
   it('skips a value that is nested without end', async () => {
     const core = await openCore();
-    // Node 26 writes it as text, which must fit into a file; the ones before give up.
+    // Node 26 can turn it into text, which must fit into a file. Earlier versions can't.
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const text = `[{"memory":"kept","metadata":{"deep":${deep}}},{"memory":${deep}}]`;
     const { summary } = await importFrom(core, 'mem0', text);

@@ -781,21 +781,22 @@ function expectedOfUserId(id: unknown): string {
 
 /** `ok`, the code of the `MemoryError`, or what else was thrown. */
 function outcome(run: () => unknown): string {
-  try {
-    run();
-    return 'ok';
-  } catch (error) {
-    return error instanceof MemoryError ? error.code : String(error);
-  }
+  const error = thrownBy(run);
+  if (error === undefined) return 'ok';
+  return error instanceof MemoryError ? error.code : String(error);
 }
 
 /** What the refusal of a call tells its caller. */
-function said(run: () => unknown): string {
+function said(run: () => unknown): string | undefined {
+  return (thrownBy(run) as Error | undefined)?.message;
+}
+
+function thrownBy(run: () => unknown): unknown {
   try {
     run();
-    return 'ok';
+    return undefined;
   } catch (error) {
-    return (error as Error).message;
+    return error;
   }
 }
 

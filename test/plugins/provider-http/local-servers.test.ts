@@ -8,7 +8,7 @@ import {
   startProviderServer,
 } from '../../support/provider-server/server.ts';
 import { call, openCore } from '../../support/service.ts';
-import { lines, openDreams, operation } from '../dreaming/dream-service.ts';
+import { isVerifying, lines, openDreams, operation } from '../dreaming/dream-service.ts';
 
 interface ChatAnswer {
   choices: { message: Record<string, unknown> }[];
@@ -130,7 +130,7 @@ async function openAt(behaviour: Behaviour) {
 /** Files a fact, and selects the first line that it is shown. */
 function toReply(messages: { content: string }[]): string {
   const prompt = messages.at(-1)?.content ?? '';
-  if (prompt.includes('\n<operation-')) return JSON.stringify(passAll({ prompt }));
+  if (isVerifying(prompt)) return JSON.stringify(passAll({ prompt }));
   if (prompt.endsWith('Plan the searches.')) return JSON.stringify({ searches: [] });
   if (prompt.endsWith('Select the lines.')) {
     return JSON.stringify({ lines: [{ path: 'user/profile.md', line: 1 }] });
@@ -161,20 +161,14 @@ describe.each(SERVERS)('with $name', ({ answer, loading, unknown }) => {
     const content = '- Drinks green tea.\n- Drinks green tea.\n- Lives in Berlin.\n';
     const add = { path, heading: null, lines: ['- Drinks green tea.'] };
     const merge = operation({ kind: 'merge', remove: lines(path, content, 1, 2), add });
-    provider = await startProviderServer({
-      reply: ({ messages }) => {
-        const prompt = messages.at(-1)?.content ?? '';
-        const isVerifying = prompt.includes('\n<operation-');
-        return JSON.stringify(isVerifying ? passAll({ prompt }) : { operations: [merge] });
-      },
-    });
-    provider.always(answer);
-    const service = await openDreams({ provider, settings: { applyWrites: 'auto' } });
+    const service = await openDreams({ settings: { applyWrites: 'auto' } });
+    service.provider.always(answer);
+    service.say(() => ({ operations: [merge] }));
     await service.write('alice', path, content);
     const run = await service.dream('alice');
     expect(run).toMatchObject({ outcome: 'applied' });
     expect(await service.read('alice', path)).toBe('- Drinks green tea.\n- Lives in Berlin.\n');
-    expect(provider.violations).toEqual([]);
+    expect(service.provider.violations).toEqual([]);
     expect((await service.admin('POST', `dream/runs/${run.id}/revert`, {})).status).toBe(200);
     expect(await service.read('alice', path)).toBe(content);
   });
