@@ -20,7 +20,7 @@ export const MODULES = {
   },
   commit: {
     mutate: ['core/files/commit.ts', 'core/files/draft.ts'],
-    tests: ['test/core/files/files.test.ts', 'test/core/tools/memory_move.test.ts'],
+    tests: ['test/core/files/{commit,draft,files}.test.ts', 'test/core/tools/memory_move.test.ts'],
   },
   authentication: {
     mutate: ['core/http/middleware/*.ts', 'core/http/signed-in.ts'],
