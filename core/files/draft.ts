@@ -392,9 +392,8 @@ interface StepBack {
 
 /** How to restore the content before a change: by a delta, a keyframe, or neither for a new file. */
 function stepBack(before: FileState | null, change: FileChange): StepBack {
-  const older = before?.content ?? null;
   const reset = { chainRows: 0, chainBytes: 0 };
-  if (older === null) {
+  if (before === null || before.content === null) {
     return {
       delta: null,
       keyframe: null,
@@ -403,17 +402,17 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
       ...reset,
     };
   }
+  const older = before.content;
   if (change.content === null) {
-    const removedLines = before?.lines ?? 0;
-    return { delta: null, keyframe: older, addedLines: 0, removedLines, ...reset };
+    return { delta: null, keyframe: older, addedLines: 0, removedLines: before.lines, ...reset };
   }
   const { delta, addedLines, removedLines } = diffTexts(older, change.content);
   const encoded = encodeDelta(delta);
-  const chainRows = (before?.chainRows ?? 0) + 1;
-  const chainBytes = (before?.chainBytes ?? 0) + encoded.byteLength;
+  const chainRows = before.chainRows + 1;
+  const chainBytes = before.chainBytes + encoded.byteLength;
   const heaviest = 2 * Math.max(change.facts.size, KEYFRAME_FLOOR_BYTES);
   // The delta of a rewritten file holds the whole older text plus the overhead of its hunks.
-  const isRewritten = encoded.byteLength > (before?.size ?? 0) + DELTA_SLACK_BYTES;
+  const isRewritten = encoded.byteLength > before.size + DELTA_SLACK_BYTES;
   const isKeyframe = isRewritten || chainRows >= KEYFRAME_ROWS || chainBytes > heaviest;
   return {
     delta: isRewritten ? null : encoded,

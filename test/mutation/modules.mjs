@@ -37,10 +37,6 @@ export const MODULES = {
       'core/http/precondition.ts',
       'core/http/query.ts',
     ],
-    tests: [
-      'test/core/http/{admin,body,paths,query,server}.test.ts',
-      'test/core/http/{find-queries,routes,tools}.test.ts',
-      'test/core/http/middleware/auth.test.ts',
-    ],
+    tests: ['test/core/http/{admin,body,query}.test.ts', 'test/core/http/middleware/auth.test.ts'],
   },
 };

@@ -392,6 +392,14 @@ describe('a restored history', () => {
     expect(memory.scope('u:alice').lastMs).toBe(NOW - 60_000);
   });
 
+  it('takes over no chain where revisions are that have none', () => {
+    const memory = new Memory();
+    memory.put('one');
+    memory.scopes.set('u:alice', { ...memory.scope('u:alice'), chainHead: null });
+    const chain = { head: 'f'.repeat(64), after: null, newest: null };
+    expect(memory.draft().adoptChain('u:alice', chain)).toBe(false);
+  });
+
   it('brings what is pruned of it', () => {
     const memory = new Memory();
     const draft = memory.draft();

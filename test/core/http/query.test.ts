@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Database } from 'sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { MemoryError } from '../../../core/errors.ts';
+import { compileQuery } from '../../../core/http/query.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
 
 /** What would change a statement that is put together from text, and what LIKE reads as more. */
@@ -184,4 +186,69 @@ describe('SQL in a parameter (T6)', () => {
       expect((await admin(service, '/v1/admin/files?q=LICE/A')).json.items).toHaveLength(1);
     },
   );
+});
+
+describe('a query string', () => {
+  const parse = compileQuery({
+    type: 'object',
+    properties: {
+      text: { type: 'string' },
+      limit: { type: 'integer' },
+      ratio: { type: 'number' },
+      all: { type: 'boolean' },
+    },
+    additionalProperties: false,
+  });
+  const refusal = (querystring: string) => {
+    try {
+      return JSON.stringify(parse(querystring));
+    } catch (error) {
+      const { code, details } = error as MemoryError;
+      const [{ path, message } = {}] = (details?.['issues'] ?? []) as Record<string, string>[];
+      return `${code} ${path}: ${message}`;
+    }
+  };
+
+  it('is decoded once, with numbers and truth values where they are declared', () => {
+    expect(parse('')).toEqual({});
+    expect(parse('text=a+b%2Bc%2520%26%3D&limit=-12&ratio=1.50&all=true')).toEqual({
+      ...{ text: 'a b+c%20&=', limit: -12, ratio: 1.5, all: true },
+    });
+    expect(parse('&te%78t=a=b&&all=false&')).toEqual({ text: 'a=b', all: false });
+    expect([parse('text'), parse('text=')]).toEqual([{ text: '' }, { text: '' }]);
+    expect(parse('text=12')).toEqual({ text: '12' });
+    expect(parse('text=true')).toEqual({ text: 'true' });
+    expect(parse('ratio=-123456789012345.5')).toEqual({ ratio: -123456789012345.5 });
+    expect(parse('ratio=0.123456789012345')).toEqual({ ratio: 0.123456789012345 });
+  });
+
+  it.each(['1e3', '0x10', '1.', '.5', ' 1', '', '--1', '1234567890123456', '1.1234567890123456'])(
+    'has no number in another form: %j',
+    (text) => {
+      expect(refusal(`ratio=${encodeURIComponent(text)}`)).toBe(
+        'INVALID_REQUEST /ratio: must be a number',
+      );
+    },
+  );
+
+  it('is refused with the parameter that is wrong', () => {
+    expect(refusal('limit=1.5')).toBe('INVALID_REQUEST /limit: must be an integer');
+    expect(refusal('limit=many')).toBe('INVALID_REQUEST /limit: must be an integer');
+    expect(refusal('all=1')).toBe('INVALID_REQUEST /all: must be a boolean');
+    expect(refusal('text=a&text=a')).toBe('INVALID_REQUEST /text: is given more than once');
+    expect(refusal('other=a')).toBe('INVALID_REQUEST /other: is not known');
+    expect(refusal('__proto__=a')).toBe('INVALID_REQUEST /__proto__: is not known');
+    expect(refusal('text=%e9')).toBe('INVALID_REQUEST /text: has a malformed escape');
+    expect(refusal('%=a')).toBe('INVALID_REQUEST : has a malformed escape');
+    expect(() => parse('%=a')).toThrow('The query string has a malformed escape.');
+    const long = 'k'.repeat(300);
+    const cut = 'k'.repeat(100);
+    expect(refusal(`${long}=%`)).toBe(`INVALID_REQUEST /${cut}: has a malformed escape`);
+    expect(refusal(`${long}&${long}`)).toBe(`INVALID_REQUEST /${cut}: is given more than once`);
+  });
+
+  it('of a route without parameters is empty', () => {
+    expect(compileQuery()('')).toEqual({});
+    expect(() => compileQuery()('a=b')).toThrow();
+  });
 });
