@@ -47,10 +47,6 @@ export async function readJsonBody(
 }
 
 function assertJson(contentType: string | undefined): void {
-  // Nearly every client sends one of these two: the fast path.
-  if (contentType === 'application/json' || contentType === 'application/json; charset=utf-8') {
-    return;
-  }
   const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const charset = parameters
     .map((parameter) => parameter.trim())
@@ -89,7 +85,7 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Pro
     };
     const finish = (): void => {
       stop();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      resolve(Buffer.concat(chunks, size));
     };
     const cut = (): void => fail(invalid('The body ended before its end.'));
     request.on('data', take).on('end', finish).on('close', cut).on('error', cut);

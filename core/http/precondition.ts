@@ -24,15 +24,13 @@ export function matchesTag(request: RouteRequest, tag: string): boolean {
 export function ifVersionOf(request: RouteRequest): number | undefined {
   const ifMatch = request.header('if-match');
   const ifNoneMatch = request.header('if-none-match');
-  if (ifMatch === null && ifNoneMatch === null) return undefined;
-  if (ifMatch !== null && ifNoneMatch !== null) {
-    throw refuse('If-None-Match', 'must not come with If-Match');
-  }
-  if (ifNoneMatch !== null) {
-    if (ifNoneMatch.trim() === '*') return 0;
+  if (ifMatch === null) {
+    if (ifNoneMatch === null) return undefined;
+    if (ifNoneMatch === '*') return 0;
     throw refuse('If-None-Match', 'must be *');
   }
-  const version = /^"(\d{1,15})"$/.exec((ifMatch ?? '').trim())?.[1];
+  if (ifNoneMatch !== null) throw refuse('If-None-Match', 'must not come with If-Match');
+  const version = /^"(\d{1,15})"$/.exec(ifMatch)?.[1];
   if (version === undefined || Number(version) === 0) {
     throw refuse('If-Match', 'must be one version in quotes, as the ETag gave it');
   }

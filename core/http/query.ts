@@ -15,7 +15,7 @@ export function compileQuery(schema: JsonSchema = NO_PARAMETERS): (querystring: 
   const check = compileSchema<Query>(schema);
   const types = typesOf(schema);
   return (querystring) => {
-    const query = querystring === '' ? {} : parse(querystring);
+    const query = parse(querystring);
     for (const key of Object.keys(query)) {
       query[key] = toDeclared(query[key] as string, types.get(key));
     }
@@ -56,10 +56,8 @@ function parse(querystring: string): Query {
 }
 
 function decode(text: string, key: string | null): string {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
-  if (!spaced.includes('%')) return spaced;
   try {
-    return decodeURIComponent(spaced);
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     const message = 'has a malformed escape';
     if (key === null) throw invalidField('', message, 'The query string');

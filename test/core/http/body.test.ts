@@ -1,7 +1,11 @@
+import http, { type IncomingMessage } from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { BODY_LIMITS } from '../../../core/http/body.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { BODY_LIMITS, type BodyOptions, readJsonBody } from '../../../core/http/body.ts';
 import { rawExchange, route, serve, type TestServer } from './serve.ts';
 
 const MAX_BYTES = 4096;
@@ -309,5 +313,158 @@ describe('the corpus of hostile bodies', () => {
     expect(more.json.error.message).toBe('A body has at most 10000 lists and objects.');
     deep.close();
     await deep.server.close({ graceMs: 0 });
+  });
+});
+
+describe('a body as it arrives', () => {
+  /** Whether the body is asked for with the headers, or when all that was sent has arrived. */
+  type Time = 'early' | 'late';
+  const EVENTS = ['data', 'end', 'close', 'error'];
+
+  /** Sends these bytes in one piece, and says what was read of them. */
+  async function read(
+    bytes: string | Buffer,
+    { time = 'late', ...more }: Partial<BodyOptions> & { time?: Time } = {},
+  ): Promise<unknown> {
+    const options = { maxBytes: 1_048_576, timeoutMs: 60_000, parsed: undefined, ...more };
+    async function readIt(request: IncomingMessage): Promise<unknown> {
+      const listeners = () => EVENTS.map((event) => request.listenerCount(event));
+      const before = listeners();
+      if (time === 'late') await turn();
+      const answer = await readJsonBody(request, options).catch((error: unknown) => {
+        if (!(error instanceof MemoryError)) throw error;
+        const { code, message, details } = error;
+        return { code, message, details };
+      });
+      expect(listeners()).toEqual(before);
+      return answer;
+    }
+    const server = http.createServer();
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1', () => {
+      socket.write(bytes);
+      if (bytes.toString().endsWith(CUT)) socket.destroySoon();
+    });
+    try {
+      return await new Promise((resolve) => {
+        server.on('request', (request) => resolve(readIt(request)));
+      });
+    } finally {
+      socket.destroy();
+      await new Promise((done) => server.close(done));
+    }
+  }
+
+  /** Where the client goes away. */
+  const CUT = '%cut%';
+  const message = (body: string | Buffer, headers: readonly string[] = []) => {
+    const length = headers.some((header) => /^(?:content-length|transfer-encoding)/i.test(header));
+    const head = [
+      'POST / HTTP/1.1',
+      'Host: localhost',
+      'Content-Type: application/json',
+      ...headers,
+      ...(length ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    ];
+    return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), Buffer.from(body)]);
+  };
+  const chunked = (body: string) =>
+    message(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`, [
+      'Transfer-Encoding: chunked',
+    ]);
+  const refused = (text: string) => ({
+    code: 'INVALID_REQUEST',
+    message: `${text}.`,
+    details: { issues: [{ path: '', message: text }] },
+  });
+  const tooLarge = (limit: number) => ({
+    code: 'PAYLOAD_TOO_LARGE',
+    message: `A body has at most ${limit} bytes.`,
+    details: { limit },
+  });
+
+  it.each<Time>(['early', 'late'])(
+    'is read to the last byte that it may have: %s',
+    async (time) => {
+      const text = '"12345678"';
+      expect(await read(message(text), { time, maxBytes: 10 })).toBe('12345678');
+      expect(await read(chunked(text), { time, maxBytes: 10 })).toBe('12345678');
+      expect(await read(chunked(text), { time, maxBytes: 9 })).toEqual(tooLarge(9));
+      expect(await read(chunked('{}'), { time })).toEqual({});
+      expect(await read(chunked(''), { time })).toEqual(refused('The body is not JSON'));
+    },
+  );
+
+  it('is refused by the length that it says, before any of it is there', async () => {
+    const head = message('', ['Content-Length: 11']);
+    expect(await read(head, { maxBytes: 10 })).toEqual(tooLarge(10));
+  });
+
+  it('is none without a length, or with none of it', async () => {
+    expect(await read('POST / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBeUndefined();
+    expect(await read(message('', ['Content-Length: 0']))).toBeUndefined();
+  });
+
+  it.each<Time>(['early', 'late'])('that ends before its end says so: %s', async (time) => {
+    const part = message(`{"a":${CUT}`, ['Content-Length: 100']);
+    expect(await read(part, { time })).toEqual(refused('The body ended before its end'));
+  });
+
+  it('that was parsed before is taken as it is, within the same limits', async () => {
+    const sent = message('{"a":1}');
+    expect(await read(sent, { parsed: { b: 2 } })).toEqual({ b: 2 });
+    expect(await read(sent, { parsed: null })).toBeNull();
+    expect(await read(sent, { parsed: JSON.parse('[{"constructor":1}]') as unknown })).toEqual({
+      code: 'INVALID_REQUEST',
+      message: 'constructor is not allowed as a key.',
+      details: { issues: [{ path: '/constructor', message: 'is not allowed as a key' }] },
+    });
+  });
+
+  it('says what is wrong with it', async () => {
+    const gzip = ['Content-Encoding: gzip'];
+    expect(await read(message('{}', gzip))).toEqual(refused('The body is not gzip'));
+    expect(await read(message('{}', ['Content-Encoding: br']))).toMatchObject({
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+      message: 'A body is plain or packed with gzip.',
+    });
+    const bomb = gzipSync(Buffer.alloc(1000, ' '));
+    expect(await read(message(bomb, gzip), { maxBytes: 999 })).toEqual(tooLarge(999));
+    expect(await read(message(Buffer.from([0x22, 0xff, 0x22])))).toEqual(
+      refused('The body is not UTF-8'),
+    );
+    expect(await read(message('{'))).toEqual(refused('The body is not JSON'));
+    expect(await read(message(nest(33)))).toEqual(refused('A body has at most 32 levels'));
+    expect(await read(message(keys(1001)))).toEqual(refused('A body has at most 1000 keys'));
+    expect(await read(message('{}').toString().replace('/json', '/json; x=charset=y'))).toEqual({});
+  });
+
+  it('may have lists of anything', async () => {
+    const list = [null, 1, true, 'x'.repeat(2000), [null], {}];
+    expect(await read(message(JSON.stringify(list)))).toEqual(list);
+  });
+
+  it('of more than 64 KB is counted before it is parsed, brackets in its texts apart', async () => {
+    const pad = ' '.repeat(65_536);
+    const levels = refused('A body has at most 32 levels');
+    const broken = refused('The body is not JSON');
+    // What is not JSON tells which of the two refused it.
+    const open = '['.repeat(33);
+    expect(await read(message(pad + open))).toEqual(levels);
+    expect(await read(message(pad + '['.repeat(32)))).toEqual(broken);
+    expect(await read(message(pad + '{"a":'.repeat(33)))).toEqual(levels);
+    expect(await read(message(pad + '[ '.repeat(33)))).toEqual(levels);
+    expect(await read(message(pad + nestArray(32)))).toEqual(JSON.parse(nestArray(32)));
+    for (const item of ['[]', '{}']) {
+      const items = `[${Array(40).fill(item).join()}]`;
+      expect(await read(message(pad + items))).toEqual(JSON.parse(items));
+    }
+    expect(await read(message('"' + pad))).toEqual(broken);
+    for (const text of ['', '"', '\\', '"\\', '\\"', '\\\\', '\\\\"', '\\\\\\']) {
+      const quoted = JSON.stringify(text);
+      expect(await read(message(`${pad}[${quoted},${open}`))).toEqual(levels);
+      const inside = JSON.stringify(`${text}${open}${text}`);
+      expect(await read(message(pad + inside))).toBe(`${text}${open}${text}`);
+    }
   });
 });
