@@ -295,6 +295,8 @@ describe('paths', () => {
       'a.md',
       '.a',
       '..a',
+      '[',
+      '[a[',
       'a b/c.md',
       '日本語/メモ.md',
       'a'.repeat(128),
