@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -317,8 +318,11 @@ describe('the corpus of hostile bodies', () => {
 });
 
 describe('a body as it arrives', () => {
-  /** Whether the body is asked for with the headers, or when all that was sent has arrived. */
-  type Time = 'early' | 'late';
+  /**
+   * When the body is asked for: with the headers, when all that was sent has arrived, or when the
+   * client is gone.
+   */
+  type Time = 'early' | 'late' | 'gone';
   const EVENTS = ['data', 'end', 'close', 'error'];
 
   /** Sends these bytes in one piece, and says what was read of them. */
@@ -331,6 +335,7 @@ describe('a body as it arrives', () => {
       const listeners = () => EVENTS.map((event) => request.listenerCount(event));
       const before = listeners();
       if (time === 'late') await turn();
+      if (time === 'gone') await once(request, 'close').catch(() => undefined);
       const answer = await readJsonBody(request, options).catch((error: unknown) => {
         if (!(error instanceof MemoryError)) throw error;
         const { code, message, details } = error;
@@ -405,7 +410,7 @@ describe('a body as it arrives', () => {
     expect(await read(message('', ['Content-Length: 0']))).toBeUndefined();
   });
 
-  it.each<Time>(['early', 'late'])('that ends before its end says so: %s', async (time) => {
+  it.each<Time>(['early', 'late', 'gone'])('that ends before its end says so: %s', async (time) => {
     const part = message(`{"a":${CUT}`, ['Content-Length: 100']);
     expect(await read(part, { time })).toEqual(refused('The body ended before its end'));
   });

@@ -237,6 +237,7 @@ describe('a query string', () => {
     expect(refusal('all=1')).toBe('INVALID_REQUEST /all: must be a boolean');
     expect(refusal('text=a&text=a')).toBe('INVALID_REQUEST /text: is given more than once');
     expect(refusal('other=a')).toBe('INVALID_REQUEST /other: is not known');
+    expect(refusal('=a')).toBe('INVALID_REQUEST /: is not known');
     expect(refusal('__proto__=a')).toBe('INVALID_REQUEST /__proto__: is not known');
     expect(refusal('text=%e9')).toBe('INVALID_REQUEST /text: has a malformed escape');
     expect(refusal('%=a')).toBe('INVALID_REQUEST : has a malformed escape');
