@@ -402,6 +402,7 @@ describe('append', () => {
     ['a fence that one with spaces behind it closes', '```\ncode\n``` \t\n# Tag\n'],
     ['a closed fence in a CRLF file', '```\r\ncode\r\n```\r\n# Tag\r\n'],
     ['marks behind a text', 'a ~~~\n# Tag\n'],
+    ['two marks', '~~\n# Tag\n'],
     ['marks that are indented as code', '    ~~~\n# Tag\n'],
     ['code in one line', '```code``` is inline\n# Tag\n'],
     ['a fence of tildes with backticks behind it', '~~~ `a`\ncode\n~~~\n# Tag\n'],
