@@ -66,7 +66,7 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Pro
     return bytes;
   }
   if (request.destroyed) throw invalid('The body ended before its end.');
-  return new Promise((resolve, reject) => {
+  return new Promise<Buffer[]>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const timer = setTimeout(() => fail(new MemoryError('REQUEST_TIMEOUT')), options.timeoutMs);
@@ -85,11 +85,11 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Pro
     };
     const finish = (): void => {
       stop();
-      resolve(Buffer.concat(chunks, size));
+      resolve(chunks);
     };
     const cut = (): void => fail(invalid('The body ended before its end.'));
     request.on('data', take).on('end', finish).on('close', cut).on('error', cut);
-  });
+  }).then((chunks) => Buffer.concat(chunks));
 }
 
 const gunzipAsync = promisify(gunzip);

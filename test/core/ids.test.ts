@@ -9,6 +9,7 @@ import {
   newSpanId,
   newTraceId,
 } from '../../core/ids.ts';
+import { emptyScope } from '../support/empty-scope.ts';
 
 const AT = Date.UTC(2026, 0, 31, 9, 30);
 
@@ -226,21 +227,7 @@ function take(ids: IdSource, count: number): string[] {
 }
 
 function state(lastMs: number, idCounter: number): ScopeState {
-  return {
-    scope: 'u:alice',
-    version: 0,
-    nextFileNo: 1,
-    lastMs,
-    idCounter,
-    files: 0,
-    bytes: 0,
-    revisions: 0,
-    lastWriteAt: null,
-    lastQualifyingAt: null,
-    chainHead: null,
-    chainAfter: null,
-    erasedAt: null,
-  };
+  return { ...emptyScope('u:alice'), lastMs, idCounter };
 }
 
 /** 48 bits of time, the version 0111, 12 bits, the variant 10, 62 bits. */

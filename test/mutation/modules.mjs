@@ -37,9 +37,6 @@ export const MODULES = {
       'core/http/precondition.ts',
       'core/http/query.ts',
     ],
-    tests: [
-      'test/core/http/{admin,body,precondition,query}.test.ts',
-      'test/core/http/middleware/auth.test.ts',
-    ],
+    tests: ['test/core/http/{address,admin,body,precondition,query}.test.ts'],
   },
 };

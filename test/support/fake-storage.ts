@@ -34,6 +34,7 @@ import type {
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { toIdMs } from '../../core/id-time.ts';
+import { emptyScope } from './empty-scope.ts';
 import { assertFileKey, assertScope, toPhysicalPath } from '../../core/files/paths.ts';
 
 /**
@@ -57,22 +58,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
   let last: Promise<unknown> = Promise.resolve();
 
   const pause = () => (delayMs > 0 ? sleep(Math.random() * delayMs) : Promise.resolve());
-  const scopeOf = (scope: ScopeKey): ScopeState =>
-    scopes.get(scope) ?? {
-      scope,
-      version: 0,
-      nextFileNo: 1,
-      lastMs: 0,
-      idCounter: 0,
-      files: 0,
-      bytes: 0,
-      revisions: 0,
-      lastWriteAt: null,
-      lastQualifyingAt: null,
-      chainHead: null,
-      chainAfter: null,
-      erasedAt: null,
-    };
+  const scopeOf = (scope: ScopeKey): ScopeState => scopes.get(scope) ?? emptyScope(scope);
 
   /** One transaction after the other: the simplest lock that there is. */
   function exclusively<T>(run: () => Promise<T>): Promise<T> {

@@ -8,6 +8,7 @@ import { NO_TOOL_CALL } from '../../../core/files/draft.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { createIdSource } from '../../../core/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
+import { manualClock } from '../../support/clock.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { makeStorage } from '../../support/service.ts';
@@ -20,8 +21,8 @@ const facts = checkContent('x', 1);
 /** The write path on a storage of its own, with all that it asks of it and tells others. */
 async function openCommit({ tries = 1 } = {}) {
   const storage = await makeStorage();
-  let now = NOW;
-  await storage.init({ log: quiet, now: () => now });
+  const clock = manualClock(NOW);
+  await storage.init({ log: quiet, now: clock.now });
   onTestFinished(() => storage.close());
   const requests: MutateRequest[] = [];
   const notes: unknown[] = [];
@@ -36,12 +37,12 @@ async function openCommit({ tries = 1 } = {}) {
       });
     },
   };
-  const ids = createIdSource(() => now);
+  const ids = createIdSource(clock.now);
   const commit = createCommit({
     storage: recording,
     limits: { maxFilesPerUser: 10 } as Parameters<typeof createCommit>[0]['limits'],
-    now: () => now,
-    confirmedNow: () => now,
+    now: clock.now,
+    confirmedNow: clock.now,
     ids,
     indexer: { wake: () => notes.push('wake') },
     health: { note: (kind, error) => notes.push([kind, error]) },
@@ -64,8 +65,7 @@ async function openCommit({ tries = 1 } = {}) {
       draft.put(key, { content: 'x', facts, action: 'write', reason: null }),
     );
   return {
-    ...{ storage, requests, notes, spans, ids, call, write },
-    wait: (ms: number) => (now += ms),
+    ...{ storage, requests, notes, spans, ids, call, clock, write },
   };
 }
 
@@ -93,7 +93,7 @@ describe('a write', () => {
     expect(scopes()).toEqual(['u:bob', 's']);
   });
 
-  it('is told to the index and to the watch of writes, and to the latter if it fails', async () => {
+  it('wakes the index and notes its outcome; one that fails notes its error alone', async () => {
     const { write, notes } = await openCommit();
     await write(alice);
     expect(notes.splice(0)).toEqual(['wake', ['memory', null]]);
@@ -138,7 +138,7 @@ describe('a write', () => {
       'access_log.write, access rows',
       'db.write, apply and commit',
     ]);
-    expect(await storage.files.get(alice)).toMatchObject({ version: 1, revisions: 1 });
+    expect(await storage.files.get(alice)).toMatchObject({ fileNo: 1, version: 1, revisions: 1 });
   });
 
   it('moves the ids of the process past its own', async () => {
@@ -154,6 +154,7 @@ describe('a write', () => {
     const guards = [{ kind: 'budget', name: 'writes', max: 1 }] as const;
     await write(alice);
     expect(requests[0]).not.toHaveProperty('guards');
+    // The same content costs nothing.
     await write(alice, { guards });
     await write({ ...alice, path: 'b.md' }, { guards });
     const refused = write({ ...alice, path: 'c.md' }, { guards });
@@ -161,11 +162,11 @@ describe('a write', () => {
   });
 });
 
-describe('the idempotency key of a call', () => {
+describe('a call with an idempotency key', () => {
   const idempotency = { keyHash: 'a'.repeat(64), requestHash: 'b'.repeat(64) };
   const paths = ['a.md', 'b.md', 'c.md'].map((path) => ({ ...alice, path }));
 
-  it('has one of its own for each of its writes, also after one that was refused', async () => {
+  it('repeats each of its writes, also after one that was refused', async () => {
     const { write, call, storage } = await openCommit();
     const held = { hold: holdOf('u:alice'), step: 'work' } as const;
     const run = async () => {
@@ -185,7 +186,7 @@ describe('the idempotency key of a call', () => {
     expect(await storage.files.get(alice)).toMatchObject({ version: 1 });
   });
 
-  it('stays that of a write which the call makes alone and tries again', async () => {
+  it('may try its only write again', async () => {
     const { write, call } = await openCommit();
     const one = call({ idempotency });
     const held = { hold: holdOf('u:alice'), step: 'work' } as const;
@@ -195,14 +196,14 @@ describe('the idempotency key of a call', () => {
   });
 });
 
-describe('a write of work for which others wait', () => {
+describe('a write under a hold', () => {
   it('takes the hold, says that it goes on, and releases it', async () => {
-    const { storage, write, wait } = await openCommit();
+    const { storage, write, clock } = await openCommit();
     const hold = holdOf('u:alice');
     const key = (path: string) => ({ ...alice, path });
     await write(key('a.md'), { held: { hold, step: 'take' } });
     expect(await storage.holds?.list(10)).toEqual([hold]);
-    wait(1000);
+    clock.advance(1000);
     await write(key('b.md'), { held: { hold, step: 'work' } });
     expect(await storage.holds?.list(10)).toEqual([{ ...hold, progressAt: NOW + 1000 }]);
     expect(await rejection(write(key('c.md')))).toMatchObject({ code: 'MEMORY_HELD' });
@@ -212,8 +213,8 @@ describe('a write of work for which others wait', () => {
   });
 });
 
-describe('a write of what was erased', () => {
-  it('is refused where its work began before', async () => {
+describe('a write to an erased memory', () => {
+  it('is refused if its call began before the erasure', async () => {
     const { storage, write, call } = await openCommit();
     await storage.mutate({ scopes: ['u:alice'], files: [] }, (current) => ({
       result: null,

@@ -14,6 +14,7 @@ import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { chainHeadOf, hashRow, linkHash } from '../../../core/history/chain.ts';
 import { createIdSource, createScopeIds } from '../../../core/ids.ts';
 import { toIdMs } from '../../../core/id-time.ts';
+import { emptyScope } from '../../support/empty-scope.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
 const alice = { scope: 'u:alice', path: 'a.md' } as const;
@@ -50,13 +51,7 @@ class Memory {
   }
 
   scope(scope: ScopeKey): ScopeState {
-    return (
-      this.scopes.get(scope) ?? {
-        ...{ scope, version: 0, nextFileNo: 1, lastMs: 0, idCounter: 0 },
-        ...{ files: 0, bytes: 0, revisions: 0, lastWriteAt: null, lastQualifyingAt: null },
-        ...{ chainHead: null, chainAfter: null, erasedAt: null },
-      }
-    );
+    return this.scopes.get(scope) ?? emptyScope(scope);
   }
 
   /** The rows of a draft, after they became those of the memory. */
@@ -85,7 +80,7 @@ function writing(content: string) {
   return { content, facts, action: 'write', reason: null } as const;
 }
 
-/** What of a revision gives the content before it. */
+/** How a revision stores the content before it. */
 const stepOf = (revision: ReturnType<Memory['put']>) => {
   const { delta = null, keyframe = null } = revision ?? {};
   if (keyframe !== null) return delta === null ? 'text' : 'both';
@@ -184,10 +179,10 @@ describe('the counts of a scope', () => {
 
   it('say when the user wrote what dreams read', () => {
     const memory = new Memory();
-    const written = (key: PutOf['key'], caller: Partial<DraftCaller> = {}) => {
+    const written = (key: NonNullable<PutOf['key']>, caller: Partial<DraftCaller> = {}) => {
       memory.now += 1000;
-      memory.put(`at ${memory.now}`, { key: key ?? alice, ...caller });
-      const { lastWriteAt, lastQualifyingAt } = memory.scope(key?.scope ?? 's');
+      memory.put(`at ${memory.now}`, { key, ...caller });
+      const { lastWriteAt, lastQualifyingAt } = memory.scope(key.scope);
       return [lastWriteAt === memory.now, lastQualifyingAt === memory.now];
     };
     expect(written(alice)).toEqual([true, true]);
@@ -199,7 +194,7 @@ describe('the counts of a scope', () => {
 });
 
 describe('the quota of files', () => {
-  it('is named where it is reached, and does not stand in the way of a deletion', () => {
+  it('refuses a new file and names the limit, and allows updates and deletions', () => {
     const memory = new Memory(1);
     memory.put('one');
     const other = { ...alice, path: 'b.md' };
@@ -234,7 +229,7 @@ describe('the rows of a write', () => {
     expect(access).toEqual([
       {
         ...caller,
-        ...{ id: access[0]?.id, scope: 's', path: 'a.md', fileNo: 1, version: 1, at: NOW, userId },
+        ...{ id: access[0]?.id, scope: 's', path: 'a.md', fileNo: 1, version: 1, at: NOW },
         ...{ action: 'write', revisionId: revisions[0]?.id, lines: '', rank: null, outcome: 'ok' },
       },
     ]);
@@ -376,7 +371,7 @@ describe('a restored history', () => {
     expect(memory.put('three', { key: { ...alice, path: 'b.md' } })?.previousHash).toBe(head);
   });
 
-  it('takes over a chain of what was unchained, and makes later ids than it', () => {
+  it('adopts the chain of an archive with unchained revisions, and makes later ids', () => {
     const memory = new Memory();
     memory.now = NOW - 60_000;
     const newest = createScopeIds(memory.scope('s'), NOW, { lastMs: 0, idCounter: 0 }).next();
@@ -392,7 +387,7 @@ describe('a restored history', () => {
     expect(memory.scope('u:alice').lastMs).toBe(NOW - 60_000);
   });
 
-  it('takes over no chain where revisions are that have none', () => {
+  it('does not adopt a chain if the scope has unchained revisions', () => {
     const memory = new Memory();
     memory.put('one');
     memory.scopes.set('u:alice', { ...memory.scope('u:alice'), chainHead: null });
@@ -414,7 +409,7 @@ describe('a restored history', () => {
 });
 
 describe('a change', () => {
-  it('to an earlier content is taken whatever the limit, and to none is a deletion', () => {
+  it('reverts to a content above the size limit; to revert to null is to delete', () => {
     const text = 'x'.repeat(300_000);
     expect(revertTo(text, 'why')).toMatchObject({
       ...{ content: text, facts: { size: 300_000, lines: 1 }, action: 'revert', reason: 'why' },

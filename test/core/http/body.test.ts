@@ -56,6 +56,7 @@ describe('a body', () => {
       'application/json; charset=utf-8',
       'application/json;charset="UTF-8"',
       'Application/JSON ; charset=utf-8',
+      'application/json; x=charset=y',
     ]) {
       expect((await post('/strict', body, { 'content-type': type })).status, type).toBe(200);
     }
@@ -319,10 +320,12 @@ describe('the corpus of hostile bodies', () => {
 
 describe('a body as it arrives', () => {
   /**
-   * When the body is asked for: with the headers, when all that was sent has arrived, or when the
-   * client is gone.
+   * When the body is asked for: with the headers, a turn later (a small one is complete then), or
+   * when the client is gone.
    */
   type Time = 'early' | 'late' | 'gone';
+  /** A message ends with this where the client disconnects after it. */
+  const CUT = '%cut%';
   const EVENTS = ['data', 'end', 'close', 'error'];
 
   /** Sends these bytes in one piece, and says what was read of them. */
@@ -351,8 +354,13 @@ describe('a body as it arrives', () => {
       if (bytes.toString().endsWith(CUT)) socket.destroySoon();
     });
     try {
-      return await new Promise((resolve) => {
+      return await new Promise((resolve, reject) => {
+        socket.on('error', reject);
         server.on('request', (request) => resolve(readIt(request)));
+        server.on('clientError', (error, sender) => {
+          sender.destroy();
+          reject(error);
+        });
       });
     } finally {
       socket.destroy();
@@ -360,8 +368,6 @@ describe('a body as it arrives', () => {
     }
   }
 
-  /** Where the client goes away. */
-  const CUT = '%cut%';
   const message = (body: string | Buffer, headers: readonly string[] = []) => {
     const length = headers.some((header) => /^(?:content-length|transfer-encoding)/i.test(header));
     const head = [
@@ -405,15 +411,18 @@ describe('a body as it arrives', () => {
     expect(await read(head, { maxBytes: 10 })).toEqual(tooLarge(10));
   });
 
-  it('is none without a length, or with none of it', async () => {
+  it('is undefined without a length, or with a length of 0', async () => {
     expect(await read('POST / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBeUndefined();
     expect(await read(message('', ['Content-Length: 0']))).toBeUndefined();
   });
 
-  it.each<Time>(['early', 'late', 'gone'])('that ends before its end says so: %s', async (time) => {
-    const part = message(`{"a":${CUT}`, ['Content-Length: 100']);
-    expect(await read(part, { time })).toEqual(refused('The body ended before its end'));
-  });
+  it.each<Time>(['early', 'gone'])(
+    'is refused when the client disconnects half way: %s',
+    async (time) => {
+      const part = message(`{"a":${CUT}`, ['Content-Length: 100']);
+      expect(await read(part, { time })).toEqual(refused('The body ended before its end'));
+    },
+  );
 
   it('that was parsed before is taken as it is, within the same limits', async () => {
     const sent = message('{"a":1}');
@@ -441,7 +450,6 @@ describe('a body as it arrives', () => {
     expect(await read(message('{'))).toEqual(refused('The body is not JSON'));
     expect(await read(message(nest(33)))).toEqual(refused('A body has at most 32 levels'));
     expect(await read(message(keys(1001)))).toEqual(refused('A body has at most 1000 keys'));
-    expect(await read(message('{}').toString().replace('/json', '/json; x=charset=y'))).toEqual({});
   });
 
   it('may have lists of anything', async () => {
@@ -453,7 +461,7 @@ describe('a body as it arrives', () => {
     const pad = ' '.repeat(65_536);
     const levels = refused('A body has at most 32 levels');
     const broken = refused('The body is not JSON');
-    // What is not JSON tells which of the two refused it.
+    // No JSON, so that the message tells whether the count or the parser refused it.
     const open = '['.repeat(33);
     expect(await read(message(pad + open))).toEqual(levels);
     expect(await read(message(pad + '['.repeat(32)))).toEqual(broken);

@@ -250,6 +250,6 @@ describe('a query string', () => {
 
   it('of a route without parameters is empty', () => {
     expect(compileQuery()('')).toEqual({});
-    expect(() => compileQuery()('a=b')).toThrow();
+    expect(() => compileQuery()('a=b')).toThrow('/a is not known.');
   });
 });

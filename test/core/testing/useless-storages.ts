@@ -1,6 +1,7 @@
-import type { FileState, ScopeKey, ScopeState } from '../../../core/contracts/records.ts';
+import type { FileState, ScopeKey } from '../../../core/contracts/records.ts';
 import type { IndexedScope, Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
+import { emptyScope } from '../../support/empty-scope.ts';
 
 type WholeStorage = Omit<Required<Storage>, 'driver' | 'filename'>;
 
@@ -225,24 +226,6 @@ function emptyUntilClosed(): Storage {
       isClosed = true;
       return Promise.resolve();
     },
-  };
-}
-
-function emptyScope(scope: ScopeKey): ScopeState {
-  return {
-    scope,
-    version: 0,
-    nextFileNo: 1,
-    lastMs: 0,
-    idCounter: 0,
-    files: 0,
-    bytes: 0,
-    revisions: 0,
-    lastWriteAt: null,
-    lastQualifyingAt: null,
-    chainHead: null,
-    chainAfter: null,
-    erasedAt: null,
   };
 }
 
