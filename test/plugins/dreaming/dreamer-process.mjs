@@ -76,11 +76,13 @@ function withPoints(write) {
 const real = database.includes('://')
   ? mysql({ url: database })
   : sqlite({ filename: database, lockTimeoutMs: 60_000 });
+/** @satisfies {Partial<import('../../../core/contracts/storage.ts').IndexStore>} */
+const noIndex = { listStale: () => Promise.resolve([]) };
 const storage = {
   ...real,
   mutate: withPoints(real.mutate.bind(real)),
   dreams: { ...real.dreams, update: withPoints(real.dreams.update.bind(real.dreams)) },
-  ...(index === 'no-index' ? { index: { ...real.index, tasks: async () => [] } } : {}),
+  ...(index === 'no-index' ? { index: { ...real.index, ...noIndex } } : {}),
 };
 const model = scriptedDreamer({
   async onAsk() {

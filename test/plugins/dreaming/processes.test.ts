@@ -21,10 +21,9 @@ const contentOf = (file: string) =>
 const mergedOf = (file: string) => `- Likes tea of ${file}.\n- Has a cat called Tom.\n`;
 
 const onSqlite = async () => path.join(await temporaryDirectory(), 'memory.db');
-/** It waits until the database ends the transaction of a process that stands still. */
 const storageOf = (database: string): Storage =>
   database.includes('://')
-    ? mysql({ url: database, statementTimeoutMs: 60_000 })
+    ? mysql({ url: database })
     : sqlite({ filename: database, lockTimeoutMs: 60_000 });
 
 const DATABASES = { SQLite: onSqlite, MariaDB: freshDatabase };
