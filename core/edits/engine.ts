@@ -33,35 +33,21 @@ export interface ExamineOptions {
  * Locates, guards and classifies operations, in order, each on what the earlier ones leave, and finds
  * their signals. Pure: nothing is written.
  */
-export function examine(
-  memory: EditedMemory,
-  operations: readonly EditOperation[],
-  options: ExamineOptions,
-): ExaminedOperation[] {
-  return [...examineInSteps(memory, operations, options)].filter((one) => one !== null);
-}
-
-/** {@link examine}, with pauses in which others have their turn. */
-export async function examineInSlices(
+export async function examine(
   memory: EditedMemory,
   operations: readonly EditOperation[],
   options: ExamineOptions,
 ): Promise<ExaminedOperation[]> {
-  const pause = createPause();
-  const examined: ExaminedOperation[] = [];
-  for (const one of examineInSteps(memory, operations, options)) {
-    if (one !== null) examined.push(one);
-    await pause();
-  }
-  return examined;
+  return await inSlices(examineInSteps(memory, operations, options));
 }
 
-/** Yields each operation, and `null` at places within the work on one. */
-function* examineInSteps(
+/** {@link examine}, yielding wherever others may have their turn. */
+export function* examineInSteps(
   memory: EditedMemory,
   operations: readonly EditOperation[],
   { limits, guards = GUARDS }: ExamineOptions,
-): Generator<ExaminedOperation | null> {
+): Generator<null, ExaminedOperation[]> {
+  const all: ExaminedOperation[] = [];
   const workspace = new Workspace(memory);
   const paths = memory.files.map(({ path }) => path);
   yield null;
@@ -70,7 +56,7 @@ function* examineInSteps(
     yield null;
     const located = workspace.locate(operation);
     if ('status' in located) {
-      yield toFaulty(operation, located);
+      all.push(toFaulty(operation, located));
       continue;
     }
     const examined: ExaminedOperation = {
@@ -81,10 +67,22 @@ function* examineInSteps(
       fault: null,
       isKnown: isKnown(workspace, located, { paths, subjects }),
     };
+    yield null;
     const after = workspace.fork(operation);
     const fault = findFault({ located, seen: null, before: workspace, after, limits }, guards);
     if (fault === null) workspace.apply(located);
-    yield fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } };
+    all.push(fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } });
+  }
+  return all;
+}
+
+/** Lets others have their turn between the steps. */
+async function inSlices<T>(steps: Generator<null, T>): Promise<T> {
+  const pause = createPause();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await pause();
   }
 }
 
@@ -99,15 +97,24 @@ export interface AppliedEdits {
  * Carries out operations that were examined, on memory as it is now. One whose lines are no longer
  * there, or stand in another place, is stale.
  */
-export function applyEdits(
+export async function applyEdits(
+  memory: EditedMemory,
+  accepted: readonly ExaminedOperation[],
+  options: ExamineOptions,
+): Promise<AppliedEdits> {
+  return await inSlices(applyInSteps(memory, accepted, options));
+}
+
+function* applyInSteps(
   memory: EditedMemory,
   accepted: readonly ExaminedOperation[],
   { limits, guards = GUARDS }: ExamineOptions,
-): AppliedEdits {
+): Generator<null, AppliedEdits> {
   const workspace = new Workspace(memory);
   const applied: ExaminedOperation[] = [];
   const stale: ExaminedOperation[] = [];
   for (const examined of accepted) {
+    yield null;
     const why = applyOne(workspace, examined, { limits, guards });
     if (why === null) applied.push(examined);
     else {

@@ -179,10 +179,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
 
   /** Text that speaks to an agent, and that no source has. Names and targets of links are text, too. */
   instructions({ located }) {
-    const grounds = groundsOf(located);
     const texts = newTexts(located);
     const spoken = [...texts, texts.join(' ')].flatMap((text) => [text, toSpoken(text)]);
-    return spoken.some((text) => bringsInstruction(text, `${grounds}\n${toSpoken(grounds)}`))
+    const toGrounds = () => {
+      const grounds = groundsOf(located);
+      return `${grounds}\n${toSpoken(grounds)}`;
+    };
+    return bringsInstruction(spoken, toGrounds)
       ? 'A new text reads like an instruction to an agent, and no source has it.'
       : null;
   },

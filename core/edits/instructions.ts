@@ -18,12 +18,13 @@ const FORMS = [
 ];
 
 /**
- * Whether a model's text reads like an instruction to an agent that its grounds do not give. What a
- * user asks to be remembered may be one: "always reply in German" is a preference.
+ * Whether one of a model's texts reads like an instruction to an agent that its grounds do not give.
+ * What a user asks to be remembered may be one: "always reply in German" is a preference. The grounds
+ * may be long, so they are made only for texts that have one.
  */
-export function bringsInstruction(text: string, grounds: string): boolean {
-  const known = grounds.toLowerCase();
-  return FORMS.some((form) =>
-    (text.match(form) ?? []).some((said) => !known.includes(said.toLowerCase())),
-  );
+export function bringsInstruction(texts: readonly string[], toGrounds: () => string): boolean {
+  const said = texts.flatMap((text) => FORMS.flatMap((form) => text.match(form) ?? []));
+  if (said.length === 0) return false;
+  const known = toGrounds().toLowerCase();
+  return said.some((one) => !known.includes(one.toLowerCase()));
 }

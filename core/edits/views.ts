@@ -1,10 +1,14 @@
+import { FACT_PATH } from './operations.ts';
 import type { LocatedOperation, Row, Workspace } from './workspace.ts';
 
 /** A line as a person and the verifier see it. */
 export interface LineView {
   path: string;
   line: number | null;
-  /** The headings above it and the items that it hangs below, outermost first; `null` for none. */
+  /**
+   * The headings above it and the items that it hangs below, outermost first; `null` for none, and
+   * for the lines of a fact.
+   */
   heading: string | null;
   text: string;
   /** When it was written, in milliseconds. */
@@ -26,7 +30,10 @@ export function toView(
   const toLine = (row: Row): LineView => ({
     path: row.path,
     line: row.line,
-    heading: toTrail([...workspace.headingsOf(row), ...workspace.parentsOf(row)]),
+    heading:
+      row.path === FACT_PATH
+        ? null
+        : toTrail([...workspace.headingsOf(row), ...workspace.parentsOf(row)]),
     text: row.text,
     at: row.at,
   });

@@ -157,9 +157,9 @@ export class Workspace {
     if (gone !== undefined) {
       return { status: 'stale', why: 'An earlier operation changed one of its lines.' };
     }
-    for (const row of this.#files.has(FACT_PATH) ? this.live(FACT_PATH) : []) {
-      if (!sources.includes(row)) sources.push(row);
-    }
+    const named = new Set(sources);
+    const fact = this.live(FACT_PATH).filter((row) => !named.has(row) && !isBlank(row.text));
+    sources.push(...fact);
     const { add } = operation;
     if (add === null) return { operation, remove, sources, lines: [], place: null };
     const place = this.#findPlace(add, remove);
@@ -175,9 +175,10 @@ export class Workspace {
     const { add } = operation;
     for (const { path } of [...remove, ...(add === null ? [] : [add])]) this.#touched.add(path);
     const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0) || null;
+    const madeOf = groundsOf(located);
     const toRow = (text: string): Row => ({
       ...{ path: add?.path ?? '', line: null, text, isLive: true, isProtected: false, at },
-      madeOf: groundsOf(located),
+      madeOf,
     });
     const added = lines.map(toRow);
     if (add !== null && place !== null) {

@@ -7,6 +7,7 @@ import { fold } from './fold.ts';
 export class WordTable<T> {
   readonly #whole = new Map<string, T[]>();
   readonly #stems = new Map<string, T[]>();
+  #longestStem = 0;
 
   add(entries: readonly string[], value: T): void {
     for (const entry of entries.map(fold)) {
@@ -15,6 +16,7 @@ export class WordTable<T> {
       for (const form of forms) {
         const table = form.endsWith('*') ? this.#stems : this.#whole;
         const key = form.replace('*', '');
+        if (table === this.#stems) this.#longestStem = Math.max(this.#longestStem, key.length);
         table.set(key, [...(table.get(key) ?? []), value]);
       }
     }
@@ -23,7 +25,7 @@ export class WordTable<T> {
   /** What a word means, or words with a space between them; folded. */
   get(words: string): readonly T[] {
     const found = [...(this.#whole.get(words) ?? [])];
-    const most = words.includes(' ') ? 0 : words.length;
+    const most = words.includes(' ') ? 0 : Math.min(words.length, this.#longestStem);
     for (let end = 2; end <= most; end += 1) {
       found.push(...(this.#stems.get(words.slice(0, end)) ?? []));
     }

@@ -1,10 +1,5 @@
 import type { RememberService, ToolCall } from '../contracts/tool.ts';
-import {
-  examineInSlices,
-  type ExamineOptions,
-  type ExaminedOperation,
-  passes,
-} from '../edits/engine.ts';
+import { examine, type ExamineOptions, type ExaminedOperation, passes } from '../edits/engine.ts';
 import { createFence } from '../edits/fence.ts';
 import { GUARDS } from '../edits/guards.ts';
 import {
@@ -182,7 +177,7 @@ async function propose(session: Session, shown: SeenMemory): Promise<Proposal> {
   const { deps, call, options } = session;
   const reply = await askModel(session, shown, null);
   let memory = await lookUp(deps, shown, reply?.operations ?? [], call);
-  let examined = await examineInSlices(memory, reply?.operations ?? [], options);
+  let examined = await examine(memory, reply?.operations ?? [], options);
   const malformed = reply?.malformed.length ?? 0;
   if (reply !== null && malformed === 0 && !examined.some(isFaulty)) {
     return { memory, examined, malformed };
@@ -200,7 +195,7 @@ async function propose(session: Session, shown: SeenMemory): Promise<Proposal> {
   }
   const merged = mergeReplies(examined, again.operations);
   memory = await lookUp(deps, memory, merged, call);
-  examined = await examineInSlices(memory, merged, options);
+  examined = await examine(memory, merged, options);
   return { memory, examined, malformed: again.malformed.length };
 }
 
@@ -266,7 +261,7 @@ async function store(
   const { reason, dryRun = false } = proposal.args;
   let { memory, accepted, refused } = proposal;
   for (let attempt = 1; ; attempt += 1) {
-    const result = applyWithCatalog(memory, accepted, options);
+    const result = await applyWithCatalog(memory, accepted, options);
     refused = [
       ...refused,
       ...result.stale.map((one) => toRefusal(one, 'Its lines changed meanwhile.')),

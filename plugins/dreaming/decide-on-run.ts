@@ -61,7 +61,7 @@ export async function decideOnRun(
   const memory = await readMemory(host, run.scope, picked);
   const isLogged = detailsOf(row).maxWrites > 1;
   const request = { operations: picked, memory, maxWrites: null, isLogged };
-  const plan = planWrite(host, request);
+  const plan = await planWrite(host, request);
   // The audit row comes first: nothing is written for a person without one.
   let isAudited = false;
   const begin = async (writing: OpenWrite) => {

@@ -104,7 +104,7 @@ async function writeProposal(
   const maxWrites = settings.dream_max_writes;
   const good = operations.filter(({ status }) => status === 'applied');
   const request = { operations: good, memory, maxWrites, isLogged: maxWrites > 1 };
-  const plan = planWrite(host, request);
+  const plan = await planWrite(host, request);
   const isDry = (await dreams.run(run.id))?.dryRun === true;
   if (isDry || plan.files.length === 0) {
     const settled = isDry ? operations : operations.map((one) => withPlan(one, plan));

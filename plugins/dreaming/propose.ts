@@ -1,5 +1,5 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
-import { decide, examineInSlices, type ExaminedOperation } from '../../core/edits/engine.ts';
+import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
 import { DREAM_KINDS, parseEdits, parseJson, type Verdict } from '../../core/edits/operations.ts';
 import {
@@ -102,7 +102,7 @@ export async function propose(
   const fresh = parsed.operations.filter((operation) => !known.has(keyOf(operation)));
   const checking = run.trace.start('dream.check', 'check operations');
   const editLimits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
-  const examined = await examineInSlices(memory, fresh, { limits: editLimits });
+  const examined = await examine(memory, fresh, { limits: editLimits });
   const faulty = examined.filter(({ fault }) => fault !== null).length;
   checking.end({
     applied: examined.length - faulty,

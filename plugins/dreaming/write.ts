@@ -38,10 +38,10 @@ export interface WritePlan extends AppliedEdits {
 }
 
 /** Plans a write: operations in their order, as many as the budget has files for. */
-export function planWrite(
+export async function planWrite(
   host: Pick<Host, 'settings'>,
   { operations, memory, maxWrites, isLogged }: WriteRequest,
-): WritePlan {
+): Promise<WritePlan> {
   const maxFiles = maxWrites === null ? Infinity : Math.max(1, maxWrites - Number(isLogged));
   const touched = new Set<string>();
   const chosen: RunOperation[] = [];
@@ -56,11 +56,13 @@ export function planWrite(
     chosen.push(operation);
   }
   const limits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
-  const examined = chosen.map((one): ExaminedOperation => {
-    const [located] = one.isUnlocated === true ? examine(memory, [one.operation], { limits }) : [];
-    return located ?? { ...one, fault: null, isKnown: false };
-  });
-  return { ...applyEdits(memory, examined, { limits }), overBudget };
+  const examined: ExaminedOperation[] = [];
+  for (const one of chosen) {
+    const [located] =
+      one.isUnlocated === true ? await examine(memory, [one.operation], { limits }) : [];
+    examined.push(located ?? { ...one, fault: null, isKnown: false });
+  }
+  return { ...(await applyEdits(memory, examined, { limits })), overBudget };
 }
 
 /**
@@ -110,7 +112,7 @@ export async function commitWrite(
       if (!isConflict && !REFUSALS.has(error.code)) throw error;
       if (!isConflict) return await toHeld(host, run, planned, error.message);
       const memory = await readMemory(host, scope, planned.applied);
-      planned = planWrite(host, { ...request, memory });
+      planned = await planWrite(host, { ...request, memory });
     }
   }
   return {

@@ -1,4 +1,4 @@
-import { examine, type ExaminedOperation } from '../../core/edits/engine.ts';
+import { examineInSteps, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { GUARDS } from '../../core/edits/guards.ts';
 import { DREAM_KINDS, parseEdits, REMEMBER_KINDS } from '../../core/edits/operations.ts';
 import type { EditedMemory } from '../../core/edits/workspace.ts';
@@ -46,5 +46,9 @@ export function examineAll(
   const kinds = memory.fact === undefined ? DREAM_KINDS : REMEMBER_KINDS;
   const parsed = parseEdits(JSON.stringify({ operations }), kinds)?.operations ?? [];
   const guards = Object.fromEntries(Object.entries(GUARDS).filter(([name]) => !off.includes(name)));
-  return examine(memory, parsed, { limits: EDIT_LIMITS, guards });
+  const steps = examineInSteps(memory, parsed, { limits: EDIT_LIMITS, guards });
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }

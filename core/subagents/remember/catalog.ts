@@ -15,12 +15,12 @@ import { findLinks } from '../../files/links.ts';
  * Carries out operations. A file that they create comes into the catalog where there is one, whether or
  * not the model thought of it.
  */
-export function applyWithCatalog(
+export async function applyWithCatalog(
   memory: EditedMemory,
   accepted: readonly ExaminedOperation[],
   options: ExamineOptions,
-): AppliedEdits {
-  const result = applyEdits(memory, accepted, options);
+): Promise<AppliedEdits> {
+  const result = await applyEdits(memory, accepted, options);
   const index =
     result.files.find(({ path }) => path === INDEX_PATH)?.after ??
     memory.files.find(({ path }) => path === INDEX_PATH)?.content;
@@ -46,9 +46,10 @@ export function applyWithCatalog(
       };
     });
   if (entries.length === 0) return result;
-  const all = examine(memory, [...accepted.map(({ operation }) => operation), ...entries], options);
+  const operations = [...accepted.map(({ operation }) => operation), ...entries];
+  const all = await examine(memory, operations, options);
   const own = all.slice(accepted.length).filter(({ fault }) => fault === null);
-  const whole = applyEdits(memory, [...result.applied, ...own], options);
+  const whole = await applyEdits(memory, [...result.applied, ...own], options);
   return { ...whole, applied: result.applied, stale: result.stale };
 }
 

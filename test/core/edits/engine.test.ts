@@ -7,20 +7,23 @@ const A = 'user/a.md';
 const FILE = '# People\n\n## Paul\n\n- Vegan\n- Likes jazz\n\n## Mia\n\n- Vegan\n- Plays chess\n';
 
 /** The files after the operations that nothing stops. */
-function after(memory: EditedMemory, examined: readonly ExaminedOperation[]): Map<string, string> {
+async function after(
+  memory: EditedMemory,
+  examined: readonly ExaminedOperation[],
+): Promise<Map<string, string>> {
   const good = examined.filter(({ fault }) => fault === null);
-  const { files } = applyEdits(memory, good, { limits: EDIT_LIMITS });
+  const { files } = await applyEdits(memory, good, { limits: EDIT_LIMITS });
   return new Map(files.map(({ path, after: text }) => [path, text]));
 }
 
 describe('locating', () => {
-  it('goes by the text, whatever the number, and supplies a bullet', () => {
+  it('goes by the text, whatever the number, and supplies a bullet', async () => {
     const memory = memoryOf({ [A]: FILE });
     const [examined] = examineAll(memory, [
       edit('reword', { remove: [`${A}:99: Likes jazz`], add: { path: A, lines: ['Loves jazz'] } }),
     ]);
     expect(examined?.fault).toBeNull();
-    expect(after(memory, [examined as ExaminedOperation]).get(A)).toContain(
+    expect((await after(memory, [examined as ExaminedOperation])).get(A)).toContain(
       '- Vegan\n- Loves jazz\n',
     );
   });
@@ -42,23 +45,23 @@ describe('locating', () => {
     expect(examined?.fault?.why).toContain('A quoted line is not in the file.');
   });
 
-  it('calls the second of two operations stale that each remove the other’s source', () => {
+  it('calls the second of two operations stale that each remove the other’s source', async () => {
     const memory = memoryOf({ [A]: '- Likes tea\n- Drinks tea with joy\n' });
     const examined = examineAll(memory, [
       edit('merge', { remove: [`${A}: - Likes tea`], sources: [`${A}: - Drinks tea with joy`] }),
       edit('merge', { remove: [`${A}: - Drinks tea with joy`], sources: [`${A}: - Likes tea`] }),
     ]);
     expect(examined.map(({ fault }) => fault?.status)).toEqual([undefined, 'stale']);
-    expect(after(memory, examined).get(A)).toBe('- Drinks tea with joy\n');
+    expect((await after(memory, examined)).get(A)).toBe('- Drinks tea with joy\n');
   });
 
-  it('keeps one of two equal lines when both are proposed to go', () => {
+  it('keeps one of two equal lines when both are proposed to go', async () => {
     const memory = memoryOf({ [A]: '- Likes tea\n- Likes tea\n' });
     const examined = examineAll(memory, [
       edit('merge', { remove: [`${A}:1: - Likes tea`], sources: [`${A}:2: - Likes tea`] }),
       edit('merge', { remove: [`${A}:2: - Likes tea`], sources: [`${A}:1: - Likes tea`] }),
     ]);
-    expect(after(memory, examined).get(A)).toBe('- Likes tea\n');
+    expect((await after(memory, examined)).get(A)).toBe('- Likes tea\n');
   });
 
   it('follows a source that was moved in this run', () => {
@@ -79,22 +82,22 @@ describe('locating', () => {
     expect(examined[1]).toMatchObject({ fault: null, sources: [{ path: 'user/b.md' }] });
   });
 
-  it('removes no other line when lines were added above meanwhile', () => {
+  it('removes no other line when lines were added above meanwhile', async () => {
     const memory = memoryOf({ [A]: FILE });
     const examined = examineAll(memory, [
       edit('merge', { remove: [`${A}:10: - Vegan`], sources: [`${A}: - Plays chess`] }),
     ]);
     const shifted = memoryOf({ [A]: `# Top\n\n- x\n- y\n\n${FILE}` });
     // By now the number is of nobody's line, or of Paul's: the operation was about Mia's.
-    expect(applyEdits(shifted, examined, { limits: EDIT_LIMITS })).toMatchObject({
+    expect(await applyEdits(shifted, examined, { limits: EDIT_LIMITS })).toMatchObject({
       files: [],
       stale: [{}],
     });
     const swapped = memoryOf({ [A]: `- 1\n- 2\n- 3\n- 4\n- 5\n${FILE}` });
-    expect(applyEdits(swapped, examined, { limits: EDIT_LIMITS }).files).toEqual([]);
+    expect((await applyEdits(swapped, examined, { limits: EDIT_LIMITS })).files).toEqual([]);
   });
 
-  it('puts a new line into its section, and never into a table below it', () => {
+  it('puts a new line into its section, and never into a table below it', async () => {
     const memory = memoryOf(
       { [A]: '# A\n\n## Food\n\n- Rice\n\n| a | b |\n| - | - |\n\n## Work\n\n- Nurse\n' },
       { fact: 'Hates olives' },
@@ -102,10 +105,10 @@ describe('locating', () => {
     const examined = examineAll(memory, [
       edit('add', { add: { path: A, heading: 'Food', lines: ['- Hates olives'] } }),
     ]);
-    expect(after(memory, examined).get(A)).toContain('- Rice\n- Hates olives\n\n| a | b |');
+    expect((await after(memory, examined)).get(A)).toContain('- Rice\n- Hates olives\n\n| a | b |');
   });
 
-  it('keeps Windows line ends', () => {
+  it('keeps Windows line ends', async () => {
     const memory = memoryOf({ [A]: '# A\r\n\r\n- Likes tea\r\n' }, { fact: 'Likes coffee' });
     const examined = examineAll(memory, [
       edit('update', {
@@ -113,7 +116,16 @@ describe('locating', () => {
         add: { path: A, lines: ['- Likes coffee'] },
       }),
     ]);
-    expect(after(memory, examined).get(A)).toBe('# A\r\n\r\n- Likes coffee\r\n');
+    expect((await after(memory, examined)).get(A)).toBe('# A\r\n\r\n- Likes coffee\r\n');
+  });
+
+  it('takes the lines of a fact that say something as sources, without their headings', () => {
+    const memory = memoryOf({ [A]: '- Likes tea\n' }, { fact: '# Drinks\n\n\nLikes coffee' });
+    const [examined] = examineAll(memory, [edit('add', { add: { path: A, lines: ['- Coffee'] } })]);
+    expect(examined?.sources).toMatchObject([
+      { path: 'fact', line: 1, heading: null, text: '# Drinks' },
+      { path: 'fact', line: 4, heading: null, text: 'Likes coffee' },
+    ]);
   });
 });
 
@@ -395,13 +407,16 @@ const ATTACKS: Attack[] = [
 describe('guards', () => {
   it.each(ATTACKS)(
     'stop one that $name, and it works without $guards',
-    ({ guards, files = { [A]: '# A\n\n- x\n' }, fact, operations, succeeds }) => {
+    async ({ guards, files = { [A]: '# A\n\n- x\n' }, fact, operations, succeeds }) => {
       const memory = memoryOf(files, fact === undefined ? {} : { fact });
-      expect(succeeds(after(memory, examineAll(memory, operations)))).toBe(false);
+      expect(succeeds(await after(memory, examineAll(memory, operations)))).toBe(false);
       // Without the guard: what applies the edits must not have it either.
       const examined = examineAll(memory, operations, guards);
       const good = examined.filter(({ fault }) => fault === null);
-      const { files: written } = applyEdits(memory, good, { limits: EDIT_LIMITS, guards: {} });
+      const { files: written } = await applyEdits(memory, good, {
+        limits: EDIT_LIMITS,
+        guards: {},
+      });
       expect(succeeds(new Map(written.map(({ path, after: text }) => [path, text])))).toBe(true);
     },
   );

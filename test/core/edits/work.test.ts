@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { applyEdits } from '../../../core/edits/engine.ts';
 import { DREAM_KINDS, parseEdits } from '../../../core/edits/operations.ts';
 import { countMatched } from '../../support/count-steps.ts';
-import { edit, examineAll, memoryOf } from '../../support/edit-memory.ts';
+import { edit, EDIT_LIMITS, examineAll, memoryOf } from '../../support/edit-memory.ts';
 
 const A = 'user/a.md';
 const FACTS =
@@ -30,6 +31,28 @@ it('takes twice the work for twice the lines', () => {
   });
   expect(double).toBeGreaterThan(0);
   expect(double).toBeLessThan(2.5 * (some ?? 0));
+});
+
+/** Operations that each add a line of a fact, which has this many lines. */
+function factOf(lines: number, operations: number) {
+  const fact = Array.from({ length: lines }, (_, n) => `Drinks tea number ${n}.`);
+  const added = fact.slice(0, operations).map((line) => `- ${line}`);
+  return {
+    memory: memoryOf({ [A]: '- Likes jazz\n' }, { fact: fact.join('\n') }),
+    operations: added.map((line) => edit('add', { add: { path: A, lines: [line] } })),
+  };
+}
+
+it('lets others have their turn while edits are carried out', async () => {
+  const { memory, operations } = factOf(500, 20);
+  const examined = examineAll(memory, operations);
+  expect(examined).toHaveLength(20);
+  let turns = 0;
+  const turn = setInterval(() => (turns += 1), 0);
+  const { applied } = await applyEdits(memory, examined, { limits: EDIT_LIMITS });
+  clearInterval(turn);
+  expect(applied).toHaveLength(20);
+  expect(turns).toBeGreaterThan(0);
 });
 
 it('takes no operation with more text than a few pages', () => {
