@@ -16,3 +16,18 @@ export function createPause(): Pause {
     return nextTurn().then(() => void (sliceEnd = performance.now() + SLICE_MS));
   };
 }
+
+/** How many items are gone through between two looks at the time. */
+const PART = 8_192;
+
+/** Goes through the numbers from 0 up to, but not including, `count`, with pauses. */
+export async function inParts(
+  count: number,
+  pause: Pause,
+  work: (from: number, to: number) => void,
+): Promise<void> {
+  for (let from = 0; from < count; from += PART) {
+    work(from, Math.min(count, from + PART));
+    await pause();
+  }
+}

@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts';
 import { WordTable } from './word-table.ts';
 
 /**
@@ -174,13 +175,16 @@ for (const language of LANGUAGES) {
 add('season', SEASONS, {});
 add('weekend', [WEEKEND], {});
 
-/** `N U ago` and the like, word by word; `sign` is -1 for the past. */
-export const SPANS = LANGUAGES.flatMap((language) =>
-  language.spans
-    .split(', ')
-    .flatMap((forms, index) =>
-      forms.split('|').map((form) => ({ language, parts: form.split(' '), sign: 2 * index - 1 })),
-    ),
+/** `N U ago` and the like, word by word, by the first of their parts; `sign` is -1 for the past. */
+export const SPANS = groupBy(
+  LANGUAGES.flatMap((language) =>
+    language.spans
+      .split(', ')
+      .flatMap((forms, index) =>
+        forms.split('|').map((form) => ({ language, parts: form.split(' '), sign: 2 * index - 1 })),
+      ),
+  ),
+  ({ parts }) => parts[0] ?? '',
 );
 
 /** Words for days of the week, from Sunday on, in a folded text. Some languages have endings. */

@@ -22,31 +22,37 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
   const text = fold(fact);
   const now = Date.parse(`${day}T00:00:00Z`);
   const phrases: ResolvedTimes['phrases'] = [];
-  const add = (phrase: string, dates: string[]) => {
-    if (dates.length > 0 && !phrases.some((known) => known.phrase.includes(phrase))) {
-      phrases.push({ phrase, dates });
-    }
+  // In one text: comparing each phrase with each takes long where there are thousands.
+  let known = '';
+  const add = (phrase: string, makeDates: () => string[]) => {
+    if (known.includes(phrase)) return;
+    const dates = makeDates();
+    if (dates.length === 0) return;
+    phrases.push({ phrase, dates });
+    known += `${phrase}\0`;
   };
   for (const { phrase, dates } of readPhrases(text, now)) add(phrase, dates);
   for (const [pattern, unit, off] of UNCASED) {
     const match = pattern.exec(text);
-    if (match !== null) add(match[0], toDates(now, unit, off));
+    if (match !== null) add(match[0], () => toDates(now, unit, off));
   }
   for (const [phrase, count = '', word = '', side = ''] of text.matchAll(CJK_AGO)) {
     const unit = [/[天日]/, /星期|周|週/, /月/, /年/].findIndex((signs) => signs.test(word));
     const number = toCount(count);
-    if (number !== null) add(phrase, toDates(now, unit, /[后後]/.test(side) ? number : -number));
+    if (number === null) continue;
+    add(phrase, () => toDates(now, unit, /[后後]/.test(side) ? number : -number));
   }
   for (const [phrase, year = '', ...signs] of text.matchAll(CJK_SEASON)) {
     const season = signs.findIndex((sign) => sign !== undefined);
-    add(phrase, toSeason(now, season, /[去昨작난]/.test(year)));
+    add(phrase, () => toSeason(now, season, /[去昨작난]/.test(year)));
   }
   for (const [phrase] of text.matchAll(/周末|週末|주말/g)) {
-    add(phrase, listDays(now, [-14, 14], [0, 6]));
+    add(phrase, () => listDays(now, [-14, 14], [0, 6]));
   }
   // A date without its year is the last one or the next one.
   for (const { year, month, day: of } of [...listDates(fact), ...findMonths(fact)]) {
-    if (year === null) add(toIsoDate(0, month, of).slice(5), toNearest(now, month, of));
+    if (year !== null) continue;
+    add(toIsoDate(0, month, of).slice(5), () => toNearest(now, month, of));
   }
   return { phrases };
 }
@@ -55,7 +61,7 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
 type Found = TimeMeaning & { to: number };
 
 /** The phrases of scripts with spaces in their order, the longest of those that begin at a word first. */
-function readPhrases(text: string, now: number): { phrase: string; dates: string[] }[] {
+function readPhrases(text: string, now: number): { phrase: string; dates: () => string[] }[] {
   const words = [...text.matchAll(/[a-zа-я]+|\d+/g)].map(({ 0: word, index }) => ({
     ...{ word, start: index, end: index + word.length },
   }));
@@ -81,6 +87,12 @@ function readPhrases(text: string, now: number): { phrase: string; dates: string
   );
 }
 
+/** A phrase up to the word at `to`, with the dates that it may mean. */
+interface Said {
+  to: number;
+  dates: () => string[];
+}
+
 interface Reading {
   /** For each word the row that it begins, and the meanings of the beginnings of that row. */
   rows: readonly (readonly string[])[];
@@ -90,14 +102,14 @@ interface Reading {
 }
 
 /** Words by themselves, and with `last`, `this` or `next` in front or behind. */
-function readTurns({ rows, meant, at, now }: Reading): { to: number; dates: string[] }[] {
+function readTurns({ rows, meant, at, now }: Reading): Said[] {
   return (meant[at] ?? []).flatMap((one) => {
     const isLast = (rows[one.to - 1]?.length ?? 0) < 2;
     const behind = (isLast ? [] : (meant[one.to] ?? [])).filter(
       ({ language }) => [one.language, null].includes(language) || one.language === null,
     );
     if (one.is === 'turn') {
-      return behind.map((other) => ({ to: other.to, dates: toMeant(now, other, one.value) }));
+      return behind.map((other) => ({ to: other.to, dates: () => toMeant(now, other, one.value) }));
     }
     const isTurned = one.is !== 'unit' || one.language?.isAfter === true;
     const turns = behind.filter(({ is, value }) => isTurned && is === 'turn' && value !== 0);
@@ -105,19 +117,24 @@ function readTurns({ rows, meant, at, now }: Reading): { to: number; dates: stri
     const isOf = /^(?:of|de|del|do)$/.test(next);
     const year = isOf ? last : next;
     return [
-      { to: one.to, dates: toMeant(now, one, null) },
-      ...turns.map((other) => ({ to: other.to, dates: toMeant(now, one, other.value) })),
+      { to: one.to, dates: () => toMeant(now, one, null) },
+      ...turns.map((other) => ({ to: other.to, dates: () => toMeant(now, one, other.value) })),
       ...(one.is === 'season' && /^\d{4}$/.test(year)
-        ? [{ to: one.to + (isOf ? 2 : 1), dates: toMonths(Number(year), one.value) }]
+        ? [{ to: one.to + (isOf ? 2 : 1), dates: () => toMonths(Number(year), one.value) }]
         : []),
     ];
   });
 }
 
 /** `two weeks ago`, `in drei Tagen`. */
-function readSpans({ rows, meant, at, now }: Reading): { to: number; dates: string[] }[] {
-  return SPANS.flatMap(({ language, parts, sign }) => {
-    const row = rows[at] ?? [];
+function readSpans({ rows, meant, at, now }: Reading): Said[] {
+  const row = rows[at] ?? [];
+  const [first = ''] = row;
+  const spans = [
+    ...(SPANS.get(first) ?? []),
+    ...(toCount(first) === null ? [] : (SPANS.get('N') ?? [])),
+  ];
+  return spans.flatMap(({ language, parts, sign }) => {
     const isSaid = parts.every((part, index) => ['N', 'U', row[index]].includes(part));
     if (!isSaid || row.length < parts.length) return [];
     const count = toCount(row[parts.indexOf('N')] ?? '');
@@ -125,7 +142,7 @@ function readSpans({ rows, meant, at, now }: Reading): { to: number; dates: stri
       (one) => one.is === 'unit' && one.language === language,
     );
     if (count === null || unit === undefined) return [];
-    return { to: at + parts.length, dates: toDates(now, unit.value, sign * count) };
+    return { to: at + parts.length, dates: () => toDates(now, unit.value, sign * count) };
   });
 }
 

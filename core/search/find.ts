@@ -10,6 +10,7 @@ import type { FusionWeights } from './rank/fuse.ts';
 import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import type { Revisions } from '../history/revisions.ts';
+import { createPause } from '../pause.ts';
 import { parseTimeOrNull, toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
@@ -68,7 +69,12 @@ export function createFind(deps: FindDependencies): FindService {
         time === null
           ? found.hits
           : await orderByTime(found.hits, request, { time, lineTimes: deps.lineTimes });
-      const results = hits.map((hit) => toFound(hit, args.explain === true));
+      const results: Awaited<ReturnType<typeof toFound>>[] = [];
+      const pause = createPause();
+      for (const hit of hits) {
+        results.push(await toFound(hit, args.explain === true));
+        await pause();
+      }
       const shown = hits.map(({ file }, index) => ({ file, lines: results[index]?.lines ?? [] }));
       await logShown(deps, { shown, action: 'find' }, call);
       return {
@@ -202,10 +208,10 @@ function parsePrefix(path: string, call: ToolCall) {
 }
 
 /** A result of a find, and the lines of the file that it shows. */
-function toFound(
+async function toFound(
   { file, passages, passage, score, explain, at }: Hit & Partial<TimedHit>,
   isExplained: boolean,
-): { result: FoundPassage; lines: LineRange[] } {
+): Promise<{ result: FoundPassage; lines: LineRange[] }> {
   const best = passages[passage];
   const { text: snippet, startLine, endLine } = makeSnippet(file.content, passages, passage);
   const result = {
@@ -218,7 +224,7 @@ function toFound(
     version: file.version,
     updatedAt: toTime(file.updatedAt),
     ...(at === undefined ? {} : { writtenAt: toTime(at) }),
-    ...(isExplained ? { signals: { ...explain() } } : {}),
+    ...(isExplained ? { signals: { ...(await explain()) } } : {}),
   };
   const lines =
     best === undefined ? [] : [{ startLine, endLine }, ...toLineRanges(best.headingLines)];

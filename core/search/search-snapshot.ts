@@ -244,13 +244,17 @@ export class SearchSnapshot {
 
   async #readTexts(keys: readonly IndexFileKey[]): Promise<ReadText[]> {
     const texts: ReadText[] = [];
-    for (const file of await this.#view.readFiles(keys)) {
-      const { content } = file;
-      if (content === null) continue;
-      const text = new ReadText({ ...file, content });
-      texts.push(text);
-      const state = this.#scopes.find(({ scope }) => scope === file.scope)?.state ?? null;
-      if (state !== null) this.#caches.index.keepText(text, state);
+    const pause = createPause();
+    for (let at = 0; at < keys.length; at += CHUNK_FILES) {
+      for (const file of await this.#view.readFiles(keys.slice(at, at + CHUNK_FILES))) {
+        const { content } = file;
+        if (content === null) continue;
+        const text = new ReadText({ ...file, content });
+        texts.push(text);
+        const state = this.#scopes.find(({ scope }) => scope === file.scope)?.state ?? null;
+        if (state !== null) this.#caches.index.keepText(text, state);
+      }
+      await pause();
     }
     return texts;
   }

@@ -3,6 +3,7 @@ import type { IndexStore, IndexView } from '../contracts/storage.ts';
 import type { Trace } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { MemoryError } from '../errors.ts';
+import { createPause } from '../pause.ts';
 import type { PathPrefix } from '../files/paths.ts';
 import type { Collection, CollectionFile } from './index/collection.ts';
 import type { Indexer } from './index/indexer.ts';
@@ -56,7 +57,7 @@ export interface Hit {
   passage: number;
   score: number;
   /** The parts of the score: `Signals`, and for a hybrid search what each ranking gave. */
-  explain(): Partial<Signals> & Partial<HybridSignals> & { time?: number };
+  explain(): Promise<Partial<Signals> & Partial<HybridSignals> & { time?: number }>;
 }
 
 /** What the rankings by words and by meaning gave a result; absent where it was not ranked. */
@@ -208,7 +209,7 @@ async function openAndRank(
   const terms = listTerms(query);
   const collection = await snapshot.open(terms);
   if ('obstacle' in collection) return collection;
-  const ranking = rankCollection(query, collection, {
+  const ranking = await rankCollection(query, collection, {
     group,
     limit: hybrid === undefined ? limit : Math.max(limit, FUSED_DEPTH),
     ...(includes === null ? {} : { includes }),
@@ -293,14 +294,14 @@ async function fuseRankings(
   const known = new Map(fused.map((one) => [keyOf(one.candidate), one]));
   return {
     candidates: takeFirst(fused, limit),
-    explain(candidate) {
+    async explain(candidate) {
       const own = known.get(keyOf(candidate));
       if (own === undefined) return {};
       const { textRank, vectorRank, zScore, textPart, vectorPart } = own;
       const word = textRank === null ? undefined : byWords[textRank - 1];
       const meaning = vectorRank === null ? undefined : byMeaning[vectorRank - 1];
       return {
-        ...(word === undefined ? {} : text.explain(word)),
+        ...(word === undefined ? {} : await text.explain(word)),
         ...(word === undefined || textRank === null ? {} : { textRank, textScore: word.score }),
         ...(meaning === undefined || vectorRank === null
           ? {}
@@ -347,7 +348,10 @@ async function toHits(
   );
   const files = texts.map(({ file }) => file);
   const hits: Hit[] = [];
+  const pause = createPause();
   for (const candidate of orderByPath(candidates, files, scopes, limit)) {
+    // The passages of a text are found when they are first asked for.
+    await pause();
     const text = byNumber.get(`${candidate.scope} ${candidate.file}`);
     const isCurrent =
       text !== undefined &&

@@ -1,4 +1,5 @@
 import { Arena } from '../rank/arena.ts';
+import { inParts, type Pause } from '../../pause.ts';
 import { VarintReader } from '../../varints.ts';
 import { MAX_FREQUENCY } from './index-file.ts';
 
@@ -133,9 +134,13 @@ const NO_BYTES = new Uint8Array();
 
 /**
  * Merges the lists of several terms into one. A passage with more than one of the terms has the sum
- * of their frequencies and the positions of the first; a passage in several runs stays in one.
+ * of their frequencies and the positions of the first; a passage in several runs stays in one. Pauses
+ * now and then.
  */
-export function joinLists(lists: readonly PostingsList[], arena?: Arena): PostingsList {
+export async function joinLists(
+  lists: readonly PostingsList[],
+  { arena, pause }: { arena: Arena; pause: Pause },
+): Promise<PostingsList> {
   let capacity = 0;
   for (const { count, runCount, runLengths } of lists) {
     capacity += count;
@@ -145,15 +150,19 @@ export function joinLists(lists: readonly PostingsList[], arena?: Arena): Postin
   const entries = new Map<number, number>();
   const inRuns = new Set<number>();
   for (const list of lists) {
-    for (let entry = 0; entry < list.count; entry++) {
-      const slot = list.slots[entry] ?? 0;
-      const known = entries.get(slot);
-      if (known === undefined) entries.set(slot, joined.addCopy(list, entry));
-      else
-        joined.frequencies[known] =
-          (joined.frequencies[known] ?? 0) + (list.frequencies[entry] ?? 0);
-    }
-    for (let run = 0; run < list.runCount; run++) joined.addRun(list, run, inRuns);
+    await inParts(list.count, pause, (from, to) => {
+      for (let entry = from; entry < to; entry++) {
+        const slot = list.slots[entry] ?? 0;
+        const known = entries.get(slot);
+        if (known === undefined) entries.set(slot, joined.addCopy(list, entry));
+        else
+          joined.frequencies[known] =
+            (joined.frequencies[known] ?? 0) + (list.frequencies[entry] ?? 0);
+      }
+    });
+    await inParts(list.runCount, pause, (from, to) => {
+      for (let run = from; run < to; run++) joined.addRun(list, run, inRuns);
+    });
   }
   return joined;
 }

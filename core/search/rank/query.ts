@@ -72,7 +72,8 @@ export function toTermQuery(term: string): SearchQuery {
   return { units: [unit], size: 1, isPhrase: false };
 }
 
-function cutMiddle(text: string): string {
+/** What is read of a long question. */
+export function cutMiddle(text: string): string {
   if (text.length <= MAX_QUERY_LENGTH) return text;
   const half = MAX_QUERY_LENGTH / 2;
   return `${text.slice(0, half)}\n${text.slice(-half)}`;

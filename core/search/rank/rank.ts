@@ -1,3 +1,4 @@
+import { createPause, inParts, type Pause } from '../../pause.ts';
 import { Arena } from './arena.ts';
 import { Largest } from './largest.ts';
 import type { Collection, CollectionFile, LengthsTable } from '../index/collection.ts';
@@ -54,7 +55,7 @@ export interface Ranking {
   /** The best `limit` candidates and all that tie with the last of them, unordered. */
   candidates: readonly Candidate[];
   /** The parts of a candidate's score. */
-  explain(candidate: Candidate): Signals;
+  explain(candidate: Candidate): Promise<Signals>;
 }
 
 /**
@@ -66,25 +67,27 @@ export interface Ranking {
  * the question, so that the same texts give the same digits on every database. `orderCandidates`
  * breaks ties.
  *
- * It needs no paths and no texts, so the ranking can run before they are read.
+ * It needs no paths and no texts, so the ranking can run before they are read. Pauses now and then.
  *
  * Each constant below says what other values gave, on conversations (786 questions; passages reach
  * R@5 0.697, nDCG 0.600, files R@5 0.890, nDCG 0.851, MRR 0.844) and, to avoid fitting those alone,
  * nDCG on two public collections of abstracts: CISI (0.412, 76 long questions) and CACM (0.522,
  * 52). Differences under 0.02 may be noise; "even" means under 0.004 on conversations.
  */
-export function rankCollection(
+export async function rankCollection(
   query: SearchQuery,
   collection: Collection,
   options: RankOptions,
-): Ranking {
+): Promise<Ranking> {
   const isPassage = options.group === 'passage';
-  const kept = keepRarest(query, collection);
-  workspace.begin();
-  const scores = scoreCollection(kept, collection, workspace);
+  const pause = createPause();
+  const kept = await keepRarest(query, collection, pause);
+  const found = await inWorkspace(async (arena) => {
+    const scores = await scoreCollection(kept, collection, { arena, pause });
+    return await (isPassage ? listPassages : listFiles)(scores, options, pause);
+  });
   const { firstSlots } = collection.lengths;
-  const found = isPassage ? listPassages(scores, options) : listFiles(scores, options);
-  let explained: Scores | null = null;
+  let explained: Promise<Scores> | null = null;
   return {
     candidates: found.map(({ score, file, slot }) => ({
       ...collection.fileAt(file),
@@ -92,16 +95,28 @@ export function rankCollection(
       score,
       slot,
     })),
-    explain({ slot }) {
+    async explain({ slot }) {
       // Few callers ask for this, and they ask later, when another search may use the workspace.
-      explained ??= scoreCollection(kept, collection, new Arena());
-      return explainSlot(explained, slot, isPassage);
+      explained ??= scoreCollection(kept, collection, { arena: new Arena(), pause });
+      return explainSlot(await explained, slot, isPassage);
     },
   };
 }
 
-/** Ranking is synchronous, so all searches share one workspace. */
-const workspace = new Arena();
+/** The workspace that the next search takes; `null` while one has it. */
+let idle: Arena | null = new Arena();
+
+/** Searches that run beside another one make a workspace of their own. */
+async function inWorkspace<T>(work: (arena: Arena) => Promise<T>): Promise<T> {
+  const arena = idle ?? new Arena();
+  idle = null;
+  arena.begin();
+  try {
+    return await work(arena);
+  } finally {
+    idle = arena;
+  }
+}
 
 /**
  * The most words to rank with. The rarest words of a longer question say what it is about; common
@@ -110,13 +125,18 @@ const workspace = new Arena();
 const MAX_RANKED_UNITS = 64;
 
 /** Drops the words of a long question that occur in no text, then the most common ones. */
-function keepRarest(query: SearchQuery, collection: Collection): SearchQuery {
+async function keepRarest(
+  query: SearchQuery,
+  collection: Collection,
+  pause: Pause,
+): Promise<SearchQuery> {
   if (query.units.length <= MAX_RANKED_UNITS) return query;
-  const counted = query.units.map((unit, place) => ({
-    unit,
-    place,
-    count: unit.terms.reduce((sum, term) => sum + collection.count(term), 0),
-  }));
+  const counted: { unit: QueryUnit; place: number; count: number }[] = [];
+  for (const [place, unit] of query.units.entries()) {
+    const count = unit.terms.reduce((sum, term) => sum + collection.count(term), 0);
+    counted.push({ unit, place, count });
+    await pause();
+  }
   const units = counted
     .filter(({ count }) => count > 0)
     .sort((left, right) => left.count - right.count || left.place - right.place)
@@ -282,9 +302,16 @@ function createScratch({ lengths }: Collection, arena: Arena, most: number) {
   };
 }
 
-function scoreCollection(query: SearchQuery, collection: Collection, arena: Arena): Scores {
+async function scoreCollection(
+  query: SearchQuery,
+  collection: Collection,
+  { arena, pause }: { arena: Arena; pause: Pause },
+): Promise<Scores> {
   const { slotCount } = collection.lengths;
-  const lists = query.units.map((unit) => readUnit(unit, collection, arena));
+  const lists: PostingsList[] = [];
+  for (const unit of query.units) {
+    lists.push(await readUnit(unit, collection, { arena, pause }));
+  }
   const passages = lists.reduce((sum, list) => sum + countPassages(list), 0);
   const most = Math.min(slotCount, passages);
   const scores = createScores(query, collection, arena, most);
@@ -294,21 +321,22 @@ function scoreCollection(query: SearchQuery, collection: Collection, arena: Aren
     const list = lists[index] as PostingsList;
     const found = { unit, list, rarity: rarityOf(slotCount, list.count) };
     addFiles(scores, scratch, found);
-    addOwn(scores, scratch, found);
-    if (unit.kind !== 'word') {
-      addContexts(scores, scratch, found);
-      continue;
-    }
-    if (previous !== null) addPairs(scores, scratch, previous, found);
-    for (let entry = 0; entry < list.count; entry++) {
-      scratch.entryOf[numberOf(scores, list.slots[entry] ?? 0)] = entry + 1;
+    await inParts(list.count, pause, (from, to) => addOwn(scores, scratch, found, from, to));
+    if (unit.kind === 'word') {
+      if (previous !== null) await addPairs(scores, scratch, [previous, found], pause);
+      for (let entry = 0; entry < list.count; entry++) {
+        scratch.entryOf[numberOf(scores, list.slots[entry] ?? 0)] = entry + 1;
+      }
+      previous = found;
     }
     addContexts(scores, scratch, found);
-    previous = found;
+    await pause();
   }
-  for (let number = 0; number < scores.count; number++) {
-    scores.combined[number] = combine(scores, number);
-  }
+  await inParts(scores.count, pause, (from, to) => {
+    for (let number = from; number < to; number++) {
+      scores.combined[number] = combine(scores, number);
+    }
+  });
   return scores;
 }
 
@@ -343,12 +371,19 @@ function lengthOfFile({ fileLengths, contextLengths }: LengthsTable, file: numbe
 }
 
 /** The postings of all terms of a unit together. Usually only one of the terms has any. */
-function readUnit({ terms }: QueryUnit, collection: Collection, arena: Arena): PostingsList {
-  const lists = terms
-    .map((term) => collection.read(term, arena))
-    .filter((list) => list.count > 0 || list.runCount > 0);
+async function readUnit(
+  { terms }: QueryUnit,
+  collection: Collection,
+  room: { arena: Arena; pause: Pause },
+): Promise<PostingsList> {
+  const lists: PostingsList[] = [];
+  for (const term of terms) {
+    const list = collection.read(term, room.arena);
+    if (list.count > 0 || list.runCount > 0) lists.push(list);
+    await room.pause();
+  }
   const [only] = lists;
-  return only === undefined || lists.length > 1 ? joinLists(lists, arena) : only;
+  return only === undefined || lists.length > 1 ? await joinLists(lists, room) : only;
 }
 
 /** The inverse document frequency of Lucene's BM25, which is never negative. */
@@ -385,12 +420,18 @@ function addFiles(scores: Scores, scratch: Scratch, { unit, list }: Found): void
   }
 }
 
-function addOwn(scores: Scores, { wholes }: Scratch, { unit, list, rarity }: Found): void {
+function addOwn(
+  scores: Scores,
+  { wholes }: Scratch,
+  { unit, list, rarity }: Found,
+  from: number,
+  to: number,
+): void {
   const { own, matched, collection } = scores;
   const { lengths, slotCount, totalLength } = collection.lengths;
   const perAverage = totalLength > 0 ? slotCount / totalLength : 0;
   const gain = unit.weight * rarity;
-  for (let entry = 0; entry < list.count; entry++) {
+  for (let entry = from; entry < to; entry++) {
     const slot = list.slots[entry] ?? 0;
     const number = takeNumber(scores, slot, list.files[entry] ?? 0);
     const relative = (lengths[slot] ?? 0) * perAverage;
@@ -436,36 +477,45 @@ function findEntry({ entryOf }: Scratch, list: PostingsList, number: number, slo
  * Scores passages with two neighbouring words of the question close together. Stop words are common
  * on their own: two in direct sequence count as one word, as rare as the sequence is.
  */
-function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
+async function addPairs(
+  scores: Scores,
+  scratch: Scratch,
+  [left, right]: readonly [Found, Found],
+  pause: Pause,
+): Promise<void> {
   const { pairs, filePairs, collection, query } = scores;
   const { lengths, slotCount, totalLength } = collection.lengths;
   const entries: number[] = [];
   const counts: number[] = [];
-  for (let entry = 0; entry < right.list.count; entry++) {
-    const slot = right.list.slots[entry] ?? 0;
-    const leftEntry = findEntry(scratch, left.list, numberOf(scores, slot), slot);
-    if (leftEntry < 0) continue;
-    const count = query.isPhrase
-      ? countPhrases(left.list.positions(leftEntry), right.list.positions(entry))
-      : countPairs(left.list, leftEntry, right.list, entry);
-    if (count === 0) continue;
-    entries.push(entry);
-    counts.push(count);
-  }
+  await inParts(right.list.count, pause, (from, to) => {
+    for (let entry = from; entry < to; entry++) {
+      const slot = right.list.slots[entry] ?? 0;
+      const leftEntry = findEntry(scratch, left.list, numberOf(scores, slot), slot);
+      if (leftEntry < 0) continue;
+      const count = query.isPhrase
+        ? countPhrases(left.list.positions(leftEntry), right.list.positions(entry))
+        : countPairs(left.list, leftEntry, right.list, entry);
+      if (count === 0) continue;
+      entries.push(entry);
+      counts.push(count);
+    }
+  });
   const rarity = query.isPhrase
     ? rarityOf(slotCount, entries.length) / PAIR_WEIGHT
     : Math.min(left.rarity, right.rarity);
-  for (let index = 0; index < entries.length; index++) {
-    const entry = entries[index] ?? 0;
-    const count = counts[index] ?? 0;
-    const slot = right.list.slots[entry] ?? 0;
-    const number = numberOf(scores, slot);
-    const relative = totalLength > 0 ? ((lengths[slot] ?? 0) * slotCount) / totalLength : 0;
-    const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
-    const file = right.list.files[entry] ?? 0;
-    pairs[number] = (pairs[number] ?? 0) + gain;
-    filePairs[file] = (filePairs[file] ?? 0) + gain;
-  }
+  await inParts(entries.length, pause, (from, to) => {
+    for (let index = from; index < to; index++) {
+      const entry = entries[index] ?? 0;
+      const count = counts[index] ?? 0;
+      const slot = right.list.slots[entry] ?? 0;
+      const number = numberOf(scores, slot);
+      const relative = totalLength > 0 ? ((lengths[slot] ?? 0) * slotCount) / totalLength : 0;
+      const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
+      const file = right.list.files[entry] ?? 0;
+      pairs[number] = (pairs[number] ?? 0) + gain;
+      filePairs[file] = (filePairs[file] ?? 0) + gain;
+    }
+  });
 }
 
 /** How many positions of the left word have the right word directly after them. */
@@ -551,16 +601,22 @@ function toIncluded({ collection, isMatched }: Scores, { includes }: RankOptions
   return included;
 }
 
-function listPassages(scores: Scores, options: RankOptions): readonly Placed[] {
+async function listPassages(
+  scores: Scores,
+  options: RankOptions,
+  pause: Pause,
+): Promise<readonly Placed[]> {
   const { fileOf, combined } = scores;
   const included = toIncluded(scores, options);
   const least = new Largest(options.limit);
-  for (let number = 0; number < scores.count; number++) {
-    const file = fileOf[number] ?? 0;
-    const score = combined[number] ?? 0;
-    if (included[file] === 0 || score === 0) continue;
-    least.add(score + FILE_WEIGHT_OF_PASSAGE * fileScore(scores, file));
-  }
+  await inParts(scores.count, pause, (from, to) => {
+    for (let number = from; number < to; number++) {
+      const file = fileOf[number] ?? 0;
+      const score = combined[number] ?? 0;
+      if (included[file] === 0 || score === 0) continue;
+      least.add(score + FILE_WEIGHT_OF_PASSAGE * fileScore(scores, file));
+    }
+  });
   const best = new BestCandidates(options.limit);
   const tops = findTops(scores);
   for (let file = 0; file < included.length; file++) {
@@ -570,11 +626,16 @@ function listPassages(scores: Scores, options: RankOptions): readonly Placed[] {
     visitPassages(scores, file, (slot, score) => {
       if (score > 0) best.add(score + added, file, slot);
     });
+    await pause();
   }
   return best.list();
 }
 
-function listFiles(scores: Scores, options: RankOptions): readonly Placed[] {
+async function listFiles(
+  scores: Scores,
+  options: RankOptions,
+  pause: Pause,
+): Promise<readonly Placed[]> {
   const { firstSlots } = scores.collection.lengths;
   const included = toIncluded(scores, options);
   const tops = findTops(scores);
@@ -601,6 +662,7 @@ function listFiles(scores: Scores, options: RankOptions): readonly Placed[] {
       }
     });
     best.add(top + NEXT_BEST_WEIGHT * next + added, file, topSlot);
+    await pause();
   }
   return best.list();
 }

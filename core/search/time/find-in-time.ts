@@ -1,5 +1,7 @@
+import { createPause } from '../../pause.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { toLocalDay } from '../../time.ts';
+import { cutMiddle } from '../rank/query.ts';
 import type { Hit, SearchRequest } from '../search.ts';
 import { type LineTimes, newestOf } from './line-times.ts';
 import { isOfTime, type QuestionTime, readQuestionTime } from './question-time.ts';
@@ -32,7 +34,7 @@ export function toTimeRequest(
 ): TimeRequest | null {
   const { query, since, until, sort } = args;
   const isNewestFirst = sort === 'newest';
-  const question = readQuestionTime(query, toLocalDay(now, timeZone));
+  const question = readQuestionTime(cutMiddle(query), toLocalDay(now, timeZone));
   if (since === null && until === null && !isNewestFirst && question === null) return null;
   return { since, until, isNewestFirst, question, timeZone };
 }
@@ -53,7 +55,9 @@ export async function orderByTime(
 ): Promise<TimedHit[]> {
   const { since, until, isNewestFirst, question } = time;
   let timed: TimedHit[] = [];
+  const pause = createPause();
   for (const hit of hits) {
+    await pause();
     // No line is newer than its file.
     if (since !== null && hit.file.updatedAt < since) continue;
     const { startLine = 1, endLine = 1 } = hit.passages[hit.passage] ?? {};
@@ -82,9 +86,13 @@ function boost(hits: readonly TimedHit[], question: QuestionTime, timeZone: stri
     const { start = 0, end = 0, heading = null } = passages[passage] ?? {};
     const text = `${file.path}\n${heading ?? ''}\n${file.content.slice(start, end)}`;
     const recency = question.isLatest && ages.length > 1 ? ages.indexOf(at) / (ages.length - 1) : 0;
-    const isMeant = question.dates.length > 0 && isOfTime(question, { text, at, timeZone });
+    const isMeant = question.dates.size > 0 && isOfTime(question, { text, at, timeZone });
     const factor = 1 + BOOST * Math.max(recency, isMeant ? 1 : 0);
-    return { ...hit, score: score * factor, explain: () => ({ ...explain(), time: factor }) };
+    return {
+      ...hit,
+      score: score * factor,
+      explain: async () => ({ ...(await explain()), time: factor }),
+    };
   });
   return boosted.sort((a, b) => b.score - a.score);
 }

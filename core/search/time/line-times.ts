@@ -16,14 +16,18 @@ export function createLineTimes(revisions: Pick<Revisions, 'lineTimes'>): LineTi
   const known = new LRUCache<string, readonly number[]>({ maxSize: KEPT_LINES });
   return async (file) => {
     const { scope, path, version, updatedAt, latestRevisionId, content } = file;
-    const sameTime = () => Array<number>(content.split('\n').length).fill(updatedAt);
-    if (version === 1) return sameTime();
     const kept = known.get(latestRevisionId);
     if (kept !== undefined) return kept;
-    const found = await revisions.lineTimes({ scope, path });
-    if (found.version !== version) return sameTime();
-    known.set(latestRevisionId, found.times, { size: found.times.length + 1 });
-    return found.times;
+    const found = version === 1 ? null : await revisions.lineTimes({ scope, path });
+    const times =
+      found?.version === version
+        ? found.times
+        : Array<number>(content.split('\n').length).fill(updatedAt);
+    // A file that changed since it was found is not kept: its revision has other times.
+    if (found === null || found.version === version) {
+      known.set(latestRevisionId, times, { size: times.length + 1 });
+    }
+    return times;
   };
 }
 

@@ -6,7 +6,7 @@ import { toLocalDay } from '../../time.ts';
 /** What a question says of time. */
 export interface QuestionTime {
   /** Days, months and years, as the beginnings of ISO dates: `2023-05`. */
-  dates: readonly string[];
+  dates: ReadonlySet<string>;
   /** Whether it asks for the newest: `latest`, `zuletzt`, `最近`. */
   isLatest: boolean;
 }
@@ -31,7 +31,7 @@ export function readQuestionTime(query: string, day: string): QuestionTime | nul
     ...[...folded.matchAll(YEAR)].map(([, behind, before]) => behind ?? before ?? ''),
   ];
   const isLatest = LATEST.test(folded);
-  return dates.length === 0 && !isLatest ? null : { dates: [...new Set(dates)], isLatest };
+  return dates.length === 0 && !isLatest ? null : { dates: new Set(dates), isLatest };
 }
 
 /** Whether a text names one of the dates, or was written on one of them. */
@@ -40,7 +40,9 @@ export function isOfTime(
   { text, at, timeZone }: { text: string; at: number; timeZone: string },
 ): boolean {
   const own = [toLocalDay(at, timeZone), ...namedDates(text)];
-  return own.some((date) => dates.some((wanted) => date.startsWith(wanted)));
+  return own.some(
+    (date) => dates.has(date) || dates.has(date.slice(0, 7)) || dates.has(date.slice(0, 4)),
+  );
 }
 
 /** The dates with their years that a text names. */

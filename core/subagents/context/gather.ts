@@ -42,7 +42,7 @@ export async function gather(
 ): Promise<{ hits: Hit[]; degraded: string | null }> {
   if (at !== null) {
     const past = await findHitsAt(deps, passagesOf(query, call), at, call);
-    return { hits: dropNoise(past), degraded: past.degraded };
+    return { hits: await dropNoise(past), degraded: past.degraded };
   }
   const user = parseUserId(call.userId);
   const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) => ({
@@ -56,7 +56,7 @@ export async function gather(
   if (hits.length === 0) return { hits, degraded };
   // What the question's words found by their likeness, they are to find by it in the others too.
   const isFuzzy = stats.fuzzy > 0;
-  const gathered = dropNoise(found);
+  const gathered = await dropNoise(found);
   const inCatalogs = toRequest(toKeys(CATALOGS), CATALOG_PASSAGES, isFuzzy);
   const catalog = await runSearch(deps.search, inCatalogs, call);
   const known = new Set(gathered.map(({ file }) => toVirtualPath(file)));
@@ -74,7 +74,7 @@ export async function search(
   text: string,
   call: ToolCall,
 ): Promise<readonly Hit[]> {
-  return dropNoise(await findHits(deps, passagesOf(text, call), 'auto', call));
+  return await dropNoise(await findHits(deps, passagesOf(text, call), 'auto', call));
 }
 
 function passagesOf(text: string, call: ToolCall): SearchRequest {
@@ -82,8 +82,8 @@ function passagesOf(text: string, call: ToolCall): SearchRequest {
   return { text, scopes, within: null, group: 'passage', limit: GATHERED, isFuzzy: true };
 }
 
-function dropNoise({ hits, isHybrid }: FoundHits): Hit[] {
-  return isHybrid ? keepWorthwhile(hits) : keepScored(hits);
+async function dropNoise({ hits, isHybrid }: FoundHits): Promise<Hit[]> {
+  return isHybrid ? await keepWorthwhile(hits) : keepScored(hits);
 }
 
 function keepScored(hits: readonly Hit[]): Hit[] {
@@ -92,8 +92,8 @@ function keepScored(hits: readonly Hit[]): Hit[] {
 }
 
 /** By words a share of the best score tells what is noise; by meaning some passage always is best. */
-function keepWorthwhile(hits: readonly Hit[]): Hit[] {
-  const signals = hits.map((hit) => hit.explain());
+async function keepWorthwhile(hits: readonly Hit[]): Promise<Hit[]> {
+  const signals = await Promise.all(hits.map((hit) => hit.explain()));
   const best = Math.max(0, ...signals.map(({ textScore = 0 }) => textScore));
   return hits.filter((_, at) => {
     const { textScore = 0, vectorRank = Number.POSITIVE_INFINITY } = signals[at] ?? {};

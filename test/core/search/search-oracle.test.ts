@@ -158,7 +158,7 @@ interface Asked {
 }
 
 /** What a search that knows no index answers: all texts are read and ranked for the question. */
-function scan(texts: readonly Text[], { query, group, limit, path: prefix = '' }: Asked) {
+async function scan(texts: readonly Text[], { query, group, limit, path: prefix = '' }: Asked) {
   const files = texts.map((text) => ({
     ...text,
     indexed: indexText(text.content, text.path.slice(text.path.indexOf('/') + 1)),
@@ -176,14 +176,14 @@ function scan(texts: readonly Text[], { query, group, limit, path: prefix = '' }
     ),
   );
   const pathOf = ({ file }: { file: number }): string => files[file]?.path ?? '';
-  const rank = (asked: ReturnType<typeof parseQuery>) =>
-    rankCollection(asked, collection, {
+  const rank = async (asked: ReturnType<typeof parseQuery>) =>
+    await rankCollection(asked, collection, {
       group,
       limit,
       includes: (file) => pathOf(file).startsWith(prefix),
     });
   const parsed = parseQuery(query);
-  let ranking = rank(parsed);
+  let ranking = await rank(parsed);
   if (ranking.candidates.length === 0) {
     const prefixes = listPrefixes(parsed);
     const terms = files.flatMap(({ indexed }) => [...indexed.terms.keys()]);
@@ -191,18 +191,20 @@ function scan(texts: readonly Text[], { query, group, limit, path: prefix = '' }
       parsed,
       terms.filter((term) => prefixes.some((start) => term.startsWith(start))),
     );
-    if (expanded !== null) ranking = rank(expanded);
+    if (expanded !== null) ranking = await rank(expanded);
   }
-  return orderCandidates(ranking.candidates, pathOf, limit).map((candidate) => {
+  const ordered = orderCandidates(ranking.candidates, pathOf, limit);
+  const found = ordered.map(async (candidate) => {
     const place = files[candidate.file]?.indexed.passages[candidate.passage];
     return {
       path: pathOf(candidate),
       score: candidate.score,
       startLine: place?.startLine,
       endLine: place?.endLine,
-      signals: ranking.explain(candidate),
+      signals: await ranking.explain(candidate),
     };
   });
+  return await Promise.all(found);
 }
 
 async function find({ core }: World, user: string, asked: Asked) {
@@ -400,7 +402,7 @@ async function compare(world: World, user: string, given: Asked): Promise<void> 
       endLine,
       signals,
     })),
-  ).toEqual(scan(texts, question));
+  ).toEqual(await scan(texts, question));
   for (const { path: own, snippet } of found) {
     expect(texts.find((text) => text.path === own)?.content).toContain(snippet);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { toTimeRequest } from '../../../core/search/time/find-in-time.ts';
 import { readQuestionTime } from '../../../core/search/time/question-time.ts';
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -104,7 +105,7 @@ describe('an expression of time', () => {
     ['summer of 2023', ['2023-06', '2023-08']],
     ['прошлой осенью', ['2025-09', '2025-11']],
   ])('in %j is a range', (query, dates) => {
-    expect(readQuestionTime(query, DAY)?.dates).toEqual(expect.arrayContaining(dates));
+    expect([...(readQuestionTime(query, DAY)?.dates ?? [])]).toEqual(expect.arrayContaining(dates));
   });
 
   it.each(['the latest project', 'was mag sie zuletzt', '最近', 'lo que prefiere actualmente'])(
@@ -120,6 +121,18 @@ describe('an expression of time', () => {
       expect(readQuestionTime(query, DAY)).toBeNull();
     },
   );
+
+  it('is read where search reads a long question: at its beginning and its end', () => {
+    const filler = 'green tea '.repeat(2_000);
+    const read = (query: string) => {
+      const args = { query, since: null, until: null, sort: undefined };
+      const time = toTimeRequest(args, { now: Date.parse(DAY), timeZone: 'UTC' });
+      return [...(time?.question?.dates ?? [])];
+    };
+    expect(read(`yesterday ${filler}${filler}`)).toEqual(['2026-07-14']);
+    expect(read(`${filler}${filler} yesterday`)).toEqual(['2026-07-14']);
+    expect(read(`${filler} yesterday ${filler}`)).toEqual([]);
+  });
 });
 
 describe('memory as it stood', () => {

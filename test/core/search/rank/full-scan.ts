@@ -80,11 +80,11 @@ export function toScopeIndex({ rows, replaced }: ScopeRows): ScopeIndex {
 }
 
 /** The product's ranking over texts that were read this moment. */
-export function searchTexts(
+export async function searchTexts(
   documents: readonly Document[],
   question: string,
   options: RankOptions,
-): Result[] {
+): Promise<Result[]> {
   const indexed = documents.map(({ path, text }) => indexText(text, path));
   const scopes = [0, 1].map((scope) => ({
     rows: [],
@@ -94,24 +94,25 @@ export function searchTexts(
       ),
     ),
   }));
-  return searchScopes(scopes, documents, indexed, question, options);
+  return await searchScopes(scopes, documents, indexed, question, options);
 }
 
 /** The product's ranking over what was read of an index; a file's number is its document's. */
-export function searchScopes(
+export async function searchScopes(
   scopes: readonly ScopeRows[],
   documents: readonly Document[],
   indexed: readonly IndexedFile[],
   question: string,
   options: RankOptions,
-): Result[] {
-  const ranking = rankCollection(
+): Promise<Result[]> {
+  const ranking = await rankCollection(
     parseQuery(question),
     openCollection(scopes.map(toScopeIndex)),
     options,
   );
   const pathOf = ({ file }: { file: number }): string => documents[file]?.path ?? '';
-  return orderCandidates(ranking.candidates, pathOf, options.limit).map((candidate) => {
+  const ordered = orderCandidates(ranking.candidates, pathOf, options.limit);
+  const found = ordered.map(async (candidate) => {
     const { startLine = 0, endLine = 0 } =
       indexed[candidate.file]?.passages[candidate.passage] ?? {};
     return {
@@ -120,9 +121,10 @@ export function searchScopes(
       startLine,
       endLine,
       score: candidate.score,
-      signals: ranking.explain(candidate),
+      signals: await ranking.explain(candidate),
     };
   });
+  return await Promise.all(found);
 }
 
 interface NaivePassage {

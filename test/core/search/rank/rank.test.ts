@@ -26,14 +26,14 @@ function toDocuments(texts: Record<string, string>): Document[] {
   return Object.entries(texts).map(([path, text]) => ({ scope: 0, path, text }));
 }
 
-function findPaths(texts: Record<string, string>, question: string): string[] {
-  return searchTexts(toDocuments(texts), question, FILES).map(({ path }) => path);
+async function findPaths(texts: Record<string, string>, question: string): Promise<string[]> {
+  return (await searchTexts(toDocuments(texts), question, FILES)).map(({ path }) => path);
 }
 
 /** Line numbers of the passages that are found in one file, best first. */
-function findLines(text: string, question: string): number[] {
+async function findLines(text: string, question: string): Promise<number[]> {
   const documents = [{ scope: 0, path: 'notes.md', text }];
-  return searchTexts(documents, question, PASSAGES).map(({ startLine }) => startLine);
+  return (await searchTexts(documents, question, PASSAGES)).map(({ startLine }) => startLine);
 }
 
 const NOTES = {
@@ -77,18 +77,18 @@ describe('rankCollection', () => {
     ['maxRetries', 'code.md'],
     ['code', 'code.md'],
     ['profile', 'profile.md'],
-  ])('finds by %j first %s', (question, path) => {
-    expect(findPaths(NOTES, question)[0]).toBe(path);
+  ])('finds by %j first %s', async (question, path) => {
+    expect((await findPaths(NOTES, question))[0]).toBe(path);
   });
 
-  it('finds nothing by words that no text has', () => {
-    expect(findPaths(NOTES, 'zebra quilt')).toEqual([]);
-    expect(findPaths(NOTES, '')).toEqual([]);
-    expect(findPaths({}, 'tea')).toEqual([]);
+  it('finds nothing by words that no text has', async () => {
+    expect(await findPaths(NOTES, 'zebra quilt')).toEqual([]);
+    expect(await findPaths(NOTES, '')).toEqual([]);
+    expect(await findPaths({}, 'tea')).toEqual([]);
   });
 
-  it('answers with the passage, its lines and its file', () => {
-    const [first] = searchTexts(toDocuments(NOTES), 'green tea', FILES);
+  it('answers with the passage, its lines and its file', async () => {
+    const [first] = await searchTexts(toDocuments(NOTES), 'green tea', FILES);
     expect(first).toMatchObject({ path: 'profile.md', startLine: 3, endLine: 3, passage: 0 });
   });
 
@@ -98,39 +98,39 @@ describe('rankCollection', () => {
     ['multi-agent', '# Notes\n\nOne.\n\n## Multiagent\n\nTwo.\n\n## Other\n\nThree.\n', 7],
   ])(
     'finds by %j the place in the file, where no word stands as it was asked',
-    (asked, text, line) => {
-      expect(findLines(text, asked)[0]).toBe(line);
-      const [found] = searchTexts([{ scope: 0, path: 'a.md', text }], asked, FILES);
+    async (asked, text, line) => {
+      expect((await findLines(text, asked))[0]).toBe(line);
+      const [found] = await searchTexts([{ scope: 0, path: 'a.md', text }], asked, FILES);
       expect(found?.startLine).toBe(line);
     },
   );
 
-  it('prefers the passage that holds more of the question', () => {
+  it('prefers the passage that holds more of the question', async () => {
     const text = 'tea\n\ngreen shirts\n\nx\n\nx\n\ngreen and black tea\n\nx\n';
-    expect(findLines(text, 'green tea')[0]).toBe(9);
+    expect((await findLines(text, 'green tea'))[0]).toBe(9);
   });
 
-  it('prefers words that stand together', () => {
+  it('prefers words that stand together', async () => {
     const text =
       'the tea in a green and white box\n\nx\n\nx\n\nx\n\nx\n\nthe green tea in a box that is white\n';
-    expect(findLines(text, 'green tea')[0]).toBe(11);
+    expect((await findLines(text, 'green tea'))[0]).toBe(11);
   });
 
-  it('prefers, of two like passages, the one whose heading or neighbours speak of the matter', () => {
+  it('prefers, of two like passages, the one whose heading or neighbours speak of the matter', async () => {
     const text = '# Cars\n\nx\n\nhas a red one\n\nx\n\n# Bicycles\n\nx\n\nhas a red one\n\nx\n';
-    expect(findLines(text, 'red bicycle')[0]).toBe(13);
+    expect((await findLines(text, 'red bicycle'))[0]).toBe(13);
     const talk = 'a b\n\nsure, on Monday\n\nc\n\nd\n\nthe dentist?\n\nsure, on Monday\n\ne\n';
-    expect(findLines(talk, 'Monday dentist').indexOf(11)).toBeLessThan(
-      findLines(talk, 'Monday dentist').indexOf(3),
+    expect((await findLines(talk, 'Monday dentist')).indexOf(11)).toBeLessThan(
+      (await findLines(talk, 'Monday dentist')).indexOf(3),
     );
   });
 
-  it('counts a rare word more than a common one', () => {
+  it('counts a rare word more than a common one', async () => {
     const texts = {
       ...Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`c${n}.md`, 'meeting notes'])),
       'rare.md': 'notes on zebras',
     };
-    expect(findPaths(texts, 'meeting zebra')[0]).toBe('rare.md');
+    expect((await findPaths(texts, 'meeting zebra'))[0]).toBe('rare.md');
   });
 
   it.each([
@@ -144,7 +144,7 @@ describe('rankCollection', () => {
     ['who am I', 'self.md'],
     ['WHO AM I', 'self.md'],
     ['of it all', 'it.md'],
-  ])('finds by %j, which is nothing but stop words, first %s', (question, path) => {
+  ])('finds by %j, which is nothing but stop words, first %s', async (question, path) => {
     const texts = {
       'a.md': 'She asked who the man was, and what it was about. Is it all there is?\n',
       'band.md': '- Favourite band: The Who.\n',
@@ -154,24 +154,24 @@ describe('rankCollection', () => {
       'todo.md': '- What there is to do: nothing.\n',
       'us.md': '- Moved to the US in 2019.\n',
     };
-    expect(findPaths(texts, question)[0]).toBe(path);
+    expect((await findPaths(texts, question))[0]).toBe(path);
   });
 
-  it('prefers a name in capitals that looks like a stop word', () => {
+  it('prefers a name in capitals that looks like a stop word', async () => {
     const texts = {
       'a.md': 'The budget was cut, and it hurt.',
       'b.md': 'The budget of IT was cut.',
     };
-    expect(findPaths(texts, 'IT budget')).toEqual(['b.md', 'a.md']);
-    expect(findPaths(texts, 'it budget')).toEqual(['a.md', 'b.md']);
+    expect(await findPaths(texts, 'IT budget')).toEqual(['b.md', 'a.md']);
+    expect(await findPaths(texts, 'it budget')).toEqual(['a.md', 'b.md']);
   });
 
-  it('looks for no stop word where the question has another word', () => {
-    expect(findPaths({ 'a.md': 'It is the one for us.' }, 'is it the zebra')).toEqual([]);
-    expect(findPaths({ 'a.md': 'Based on it.' }, 'ones')).toEqual([]);
+  it('looks for no stop word where the question has another word', async () => {
+    expect(await findPaths({ 'a.md': 'It is the one for us.' }, 'is it the zebra')).toEqual([]);
+    expect(await findPaths({ 'a.md': 'Based on it.' }, 'ones')).toEqual([]);
   });
 
-  it('reads a long question by its rarest words, wherever they stand', () => {
+  it('reads a long question by its rarest words, wherever they stand', async () => {
     const letter = (n: number): string => 'abcdefghijklmno'.charAt(n);
     const common = Array.from(
       { length: 150 },
@@ -189,10 +189,10 @@ describe('rankCollection', () => {
       [`${before} walrus ${after}`, 'middle.md'],
       [`${before} ${after} quilt?`, 'last.md'],
     ] as const) {
-      expect(searchTexts(toDocuments(texts), asked, { group: 'file', limit: 9 })).toContainEqual(
-        expect.objectContaining({ path }),
-      );
-      const found = searchTexts(toDocuments(texts), asked, PASSAGES);
+      expect(
+        await searchTexts(toDocuments(texts), asked, { group: 'file', limit: 9 }),
+      ).toContainEqual(expect.objectContaining({ path }));
+      const found = await searchTexts(toDocuments(texts), asked, PASSAGES);
       const expected = scanNaively(toDocuments(texts), asked, 'passage');
       expect(found.map(({ score }) => score)).toEqual(
         expected.slice(0, PASSAGES.limit).map(({ score }) => expect.closeTo(score, 9) as number),
@@ -200,63 +200,80 @@ describe('rankCollection', () => {
     }
   });
 
-  it('breaks ties by path, then by place, whatever the limit', () => {
+  it('breaks ties by path, then by place, whatever the limit', async () => {
     const same = 'green tea';
     const texts = { 'f.md': same, 'd.md': same, 'e.md': same, 'E.md': same };
-    expect(findPaths(texts, 'tea')).toEqual(['E.md', 'd.md', 'e.md', 'f.md']);
+    expect(await findPaths(texts, 'tea')).toEqual(['E.md', 'd.md', 'e.md', 'f.md']);
     for (const limit of [1, 2, 3]) {
-      const found = searchTexts(toDocuments(texts), 'tea', { group: 'file', limit });
+      const found = await searchTexts(toDocuments(texts), 'tea', { group: 'file', limit });
       expect(found.map(({ path }) => path)).toEqual(
         ['E.md', 'd.md', 'e.md', 'f.md'].slice(0, limit),
       );
     }
   });
 
-  it('gives only files that are included, and each file once', () => {
+  it('gives only files that are included, and each file once', async () => {
     const options = { ...FILES, includes: ({ file }: { file: number }) => file !== 1 };
     const documents = toDocuments({ 'a.md': 'tea\n\ntea', 'b.md': 'tea', 'c.md': 'tea tea' });
-    const found = searchTexts(documents, 'tea', options).map(({ path }) => path);
+    const found = (await searchTexts(documents, 'tea', options)).map(({ path }) => path);
     expect(found.sort()).toEqual(['a.md', 'c.md']);
   });
 
-  it('explains a result as it was ranked, whatever was searched since', () => {
-    const rank = (texts: Record<string, string>, question: string) => {
+  it('explains a result as it was ranked, whatever was searched since', async () => {
+    const rank = async (texts: Record<string, string>, question: string) => {
       const files = Object.entries(texts).map(([path, text]) => indexText(text, path));
       const rows = storeScope(new Map(files.entries()));
       const collection = openCollection([toScopeIndex({ rows, replaced: new Map() })]);
-      return rankCollection(parseQuery(question), collection, FILES);
+      return await rankCollection(parseQuery(question), collection, FILES);
     };
     // Twice: the first one leaves the room that the next one works in.
     for (let round = 0; round < 2; round += 1) {
-      const { candidates, explain } = rank(NOTES, 'green tea');
-      rank({ 'a.md': 'coffee\n\n'.repeat(500), 'b.md': 'coffee' }, 'coffee');
+      const { candidates, explain } = await rank(NOTES, 'green tea');
+      await rank({ 'a.md': 'coffee\n\n'.repeat(500), 'b.md': 'coffee' }, 'coffee');
       const [first] = candidates;
       if (first === undefined) throw new Error('Nothing was found.');
-      expect(sumSignals(explain(first))).toBe(first.score);
+      expect(sumSignals(await explain(first))).toBe(first.score);
     }
   });
 
-  it('keeps no more passages of a file that score alike than are asked for', () => {
+  it('lets others have their turn while it ranks many passages, other searches too', async () => {
+    const indexed = indexText('- green tea\n- black tea\n'.repeat(2_500), 'a.md');
+    const files = Array.from({ length: 20 }, (_, file) => [file, indexed] as const);
+    const rows = storeScope(new Map(files));
+    const collection = openCollection([toScopeIndex({ rows, replaced: new Map() })]);
+    const rank = (question: string) => rankCollection(parseQuery(question), collection, FILES);
+    const questions = ['green tea', 'black tea', 'tea'];
+    const alone: unknown[] = [];
+    for (const question of questions) alone.push((await rank(question)).candidates);
+    let turns = 0;
+    const turn = setInterval(() => (turns += 1), 0);
+    const together = await Promise.all(questions.map(rank));
+    clearInterval(turn);
+    expect(turns).toBeGreaterThan(0);
+    expect(together.map(({ candidates }) => candidates)).toEqual(alone);
+  });
+
+  it('keeps no more passages of a file that score alike than are asked for', async () => {
     const file = indexText('- tea\n'.repeat(5_000), 'a.md');
     const rows = storeScope(new Map([[0, file]]));
     const collection = openCollection([toScopeIndex({ rows, replaced: new Map() })]);
-    const { candidates } = rankCollection(parseQuery('tea'), collection, PASSAGES);
+    const { candidates } = await rankCollection(parseQuery('tea'), collection, PASSAGES);
     expect(candidates.length).toBeGreaterThanOrEqual(PASSAGES.limit);
     expect(candidates.length).toBeLessThanOrEqual(3 * PASSAGES.limit);
   });
 
-  it('takes the shared scope and the user’s as one collection', () => {
+  it('takes the shared scope and the user’s as one collection', async () => {
     const texts = Object.entries(NOTES);
     const apart = texts.map(([path, text], file) => ({ scope: file % 2, path, text }));
     for (const question of ['green tea in Oslo', '猫', 'go']) {
-      const together = searchTexts(toDocuments(NOTES), question, PASSAGES);
-      expect(searchTexts(apart, question, PASSAGES)).toEqual(together);
+      const together = await searchTexts(toDocuments(NOTES), question, PASSAGES);
+      expect(await searchTexts(apart, question, PASSAGES)).toEqual(together);
     }
   });
 
-  it('explains each score by the signals that it is made of', () => {
+  it('explains each score by the signals that it is made of', async () => {
     for (const options of [FILES, PASSAGES]) {
-      const found = searchTexts(
+      const found = await searchTexts(
         toDocuments(NOTES),
         'Ann prefers green tea in the kitchen',
         options,
@@ -267,7 +284,7 @@ describe('rankCollection', () => {
         expect(signals.matched).toBeLessThanOrEqual(signals.words);
       }
     }
-    const [first] = searchTexts(toDocuments(NOTES), 'Ann green tea', PASSAGES);
+    const [first] = await searchTexts(toDocuments(NOTES), 'Ann green tea', PASSAGES);
     for (const name of ['passage', 'context', 'pairs', 'file'] as const) {
       expect(first?.signals[name], name).toBeGreaterThan(0);
     }
@@ -309,10 +326,10 @@ describe('any collection', () => {
     .map((words) => words.join(' '));
   const group = fc.constantFrom('file' as const, 'passage' as const);
 
-  it('is ranked as the formula says, written down apart from it', () => {
-    fc.assert(
-      fc.property(documents, question, group, (given, asked, by) => {
-        const found = searchTexts(given, asked, { group: by, limit: 1_000 });
+  it('is ranked as the formula says, written down apart from it', async () => {
+    await fc.assert(
+      fc.asyncProperty(documents, question, group, async (given, asked, by) => {
+        const found = await searchTexts(given, asked, { group: by, limit: 1_000 });
         if (by === 'file') {
           // A file's place is one that has something of the question, never just a neighbour.
           for (const { signals } of found) {
@@ -334,26 +351,28 @@ describe('any collection', () => {
     );
   });
 
-  it('gives the first of all results when few are asked for', () => {
-    fc.assert(
-      fc.property(
+  it('gives the first of all results when few are asked for', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         documents,
         question,
         group,
         fc.integer({ min: 1, max: 4 }),
-        (given, asked, by, limit) => {
-          const all = searchTexts(given, asked, { group: by, limit: 1_000 });
-          expect(searchTexts(given, asked, { group: by, limit })).toEqual(all.slice(0, limit));
+        async (given, asked, by, limit) => {
+          const all = await searchTexts(given, asked, { group: by, limit: 1_000 });
+          expect(await searchTexts(given, asked, { group: by, limit })).toEqual(
+            all.slice(0, limit),
+          );
         },
       ),
       { numRuns: 300 },
     );
   });
 
-  it('is ranked alike to the last digit from stored postings, from texts, and from any mixture', () => {
+  it('is ranked alike to the last digit from stored postings, from texts, and from any mixture', async () => {
     const stale = fc.array(fc.boolean(), { minLength: 10, maxLength: 10 });
-    fc.assert(
-      fc.property(documents, question, group, stale, (given, asked, by, behind) => {
+    await fc.assert(
+      fc.asyncProperty(documents, question, group, stale, async (given, asked, by, behind) => {
         const options = { group: by, limit: 5 };
         const indexed = given.map((document) => indexText(document.text, document.path));
         // What is stored of a file that is behind is another text, or nothing.
@@ -382,8 +401,8 @@ describe('any collection', () => {
             replaced: new Map<number, FilePayloads | null>([...replaced, [50, null]]),
           };
         });
-        expect(searchScopes(scopes, given, indexed, asked, options)).toEqual(
-          searchTexts(given, asked, options),
+        expect(await searchScopes(scopes, given, indexed, asked, options)).toEqual(
+          await searchTexts(given, asked, options),
         );
       }),
       { numRuns: 200 },
@@ -395,21 +414,21 @@ describe('openCollection', () => {
   const file = indexText('green tea', 'a.md');
   const rows = storeScope(new Map([[0, file]]));
 
-  it('tells that postings of a file without lengths are damaged', () => {
+  it('tells that postings of a file without lengths are damaged', async () => {
     const damaged = rows.filter(({ key }) => key !== LENGTHS_TERM);
     const collection = openCollection([toScopeIndex({ rows: damaged, replaced: new Map() })]);
-    rankCollection(parseQuery('tea'), collection, FILES);
+    await rankCollection(parseQuery('tea'), collection, FILES);
     expect([...collection.damaged]).toEqual([0]);
   });
 
-  it('tells that postings of passages beyond the file are damaged', () => {
+  it('tells that postings of passages beyond the file are damaged', async () => {
     const longer = storeScope(new Map([[0, indexText('tea\n\ntea\n\ntea', 'a.md')]]));
     const mixed = [
       ...rows.filter(({ key }) => key === LENGTHS_TERM),
       ...[...longer].filter(({ key }) => key !== LENGTHS_TERM),
     ];
     const collection = openCollection([toScopeIndex({ rows: mixed, replaced: new Map() })]);
-    rankCollection(parseQuery('tea'), collection, FILES);
+    await rankCollection(parseQuery('tea'), collection, FILES);
     expect([...collection.damaged]).toEqual([0]);
   });
 

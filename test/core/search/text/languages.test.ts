@@ -98,22 +98,23 @@ describe('a question in the words of its language', () => {
     ['ışık', 'tr.md', 4],
     ['zoe', 'en.md', 3],
     ['multiagent', 'en.md', 4],
-  ])('finds by %j first %s, line %i', (question, path, line) => {
+  ])('finds by %j first %s, line %i', async (question, path, line) => {
     for (const group of ['file', 'passage'] as const) {
-      const [found] = searchTexts(DOCUMENTS, question, { group, limit: 3 });
+      const [found] = await searchTexts(DOCUMENTS, question, { group, limit: 3 });
       expect(found).toMatchObject({ path, startLine: line });
     }
   });
 
-  it('takes a word of another language as it stands: no ending is taken off', () => {
+  it('takes a word of another language as it stands: no ending is taken off', async () => {
     const text =
       'Das ist nicht der Garten, und die Kinder spielen mit dem Ball.\n\nKind und Kegel.\n';
-    const find = (question: string) =>
-      searchTexts([{ scope: 0, path: 'x.md', text }], question, { group: 'passage', limit: 9 }).at(
-        0,
-      );
-    expect(find('Kinder')?.startLine).toBe(1);
-    expect(find('Kind')?.startLine).toBe(3);
-    expect(find('spiele')).toBeUndefined();
+    const find = async (question: string) => {
+      const options = { group: 'passage', limit: 9 } as const;
+      const [first] = await searchTexts([{ scope: 0, path: 'x.md', text }], question, options);
+      return first?.startLine;
+    };
+    expect(await find('Kinder')).toBe(1);
+    expect(await find('Kind')).toBe(3);
+    expect(await find('spiele')).toBeUndefined();
   });
 });
