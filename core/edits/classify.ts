@@ -7,26 +7,43 @@ import { type LocatedOperation, type Row, toBare, type Workspace } from './works
 /** `certain`: code can tell that nothing is lost. `meaning`: the verifier judges. */
 export type EditClass = 'certain' | 'meaning';
 
-/** The class of a located operation, on memory as it is before it. */
-export function classify(located: LocatedOperation, before: Workspace): EditClass {
-  const isCertain =
-    located.operation.kind === 'index' ? isTrueEntry(located, before) : isRepeat(located, before);
-  return isCertain ? 'certain' : 'meaning';
+/** The class of a located operation, on memory as it is before it; yields between lines. */
+export function* classify(
+  located: LocatedOperation,
+  before: Workspace,
+): Generator<null, EditClass> {
+  const isTold = located.operation.kind === 'index' ? isTrueEntry : isRepeat;
+  return (yield* isTold(located, before)) ? 'certain' : 'meaning';
 }
 
 /** Whether each line that goes stays in the same section, but for spacing, bullet, end mark or case of its first letter. */
-function isRepeat({ remove, lines }: LocatedOperation, before: Workspace): boolean {
+function* isRepeat(
+  { remove, lines }: LocatedOperation,
+  before: Workspace,
+): Generator<null, boolean> {
   if (lines.length > 0) return false;
-  return remove.every((row) =>
-    before
-      .live(row.path)
-      .some(
-        (other) =>
-          !remove.includes(other) &&
-          toPlain(other.text) === toPlain(row.text) &&
-          before.sectionOf(other) === before.sectionOf(row),
-      ),
-  );
+  for (const row of remove) {
+    const isOther = (other: Row) => !remove.includes(other) && before.isInSection(other, row);
+    if (!(yield* hasAlike(before.live(row.path), toPlain(row.text), isOther))) return false;
+  }
+  return true;
+}
+
+/** Rows between two steps. */
+const ROWS = 500;
+
+/** Whether a row says the same, but for what a repeat may differ in, and is one of those meant. */
+export function* hasAlike(
+  rows: readonly Row[],
+  plain: string,
+  isMeant: (row: Row) => boolean,
+): Generator<null, boolean> {
+  for (const [at, row] of rows.entries()) {
+    row.plain ??= toPlain(row.text);
+    if (row.plain === plain && isMeant(row)) return true;
+    if (at % ROWS === 0) yield null;
+  }
+  return false;
 }
 
 /** A line without what a repeat may differ in. */
@@ -38,12 +55,20 @@ export function toPlain(text: string): string {
   return bare.charAt(0).toLowerCase() + bare.slice(1);
 }
 
-function isTrueEntry({ remove, lines }: LocatedOperation, before: Workspace): boolean {
+function* isTrueEntry(
+  { remove, lines }: LocatedOperation,
+  before: Workspace,
+): Generator<null, boolean> {
   const rest = before.live(INDEX_PATH).filter((row) => !remove.includes(row));
-  return (
-    remove.every((row) => isDeadEntry(row, before) || isSecondEntry(row, rest)) &&
-    lines.every((line) => isPlainEntry(line, before))
-  );
+  for (const row of remove) {
+    yield null;
+    if (!isDeadEntry(row, before) && !isSecondEntry(row, rest)) return false;
+  }
+  for (const line of lines) {
+    yield null;
+    if (!isPlainEntry(line, before)) return false;
+  }
+  return true;
 }
 
 function isDeadEntry({ text }: Row, before: Workspace): boolean {

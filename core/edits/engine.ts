@@ -1,11 +1,11 @@
 import { createPause } from '../pause.ts';
-import { classify, type EditClass, toPlain } from './classify.ts';
+import { classify, type EditClass, hasAlike, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
 import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
-import { createSubjects, type Subjects } from './subject.ts';
+import { readSubjects, type Subjects } from './subject.ts';
 import { type LineView, type OperationView, toView } from './views.ts';
-import { type EditedMemory, type LocatedOperation, Workspace } from './workspace.ts';
+import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
 /** An operation as far as code can judge it. */
 export interface ExaminedOperation extends OperationView {
@@ -48,13 +48,12 @@ export function* examineInSteps(
   { limits, guards = GUARDS }: ExamineOptions,
 ): Generator<null, ExaminedOperation[]> {
   const all: ExaminedOperation[] = [];
-  const workspace = new Workspace(memory);
+  const workspace = yield* Workspace.open(memory);
   const paths = memory.files.map(({ path }) => path);
-  yield null;
-  const subjects = createSubjects(workspace, paths);
+  const subjects = yield* readSubjects(workspace, paths);
   for (const operation of operations) {
     yield null;
-    const located = workspace.locate(operation);
+    const located = yield* workspace.locate(operation);
     if ('status' in located) {
       all.push(toFaulty(operation, located));
       continue;
@@ -62,14 +61,15 @@ export function* examineInSteps(
     const examined: ExaminedOperation = {
       operation,
       ...toView(workspace, located),
-      class: classify(located, workspace),
+      class: yield* classify(located, workspace),
       signals: yield* findSignals({ located, subjects, before: workspace }),
       fault: null,
-      isKnown: isKnown(workspace, located, { paths, subjects }),
+      isKnown: yield* isKnown(workspace, located, { paths, subjects }),
     };
     yield null;
-    const after = workspace.fork(operation);
-    const fault = findFault({ located, seen: null, before: workspace, after, limits }, guards);
+    const after = workspace.fork(located);
+    const context = { located, seen: null, before: workspace, after, limits };
+    const fault = yield* findFault(context, guards);
     if (fault === null) workspace.apply(located);
     all.push(fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } });
   }
@@ -110,12 +110,12 @@ function* applyInSteps(
   accepted: readonly ExaminedOperation[],
   { limits, guards = GUARDS }: ExamineOptions,
 ): Generator<null, AppliedEdits> {
-  const workspace = new Workspace(memory);
+  const workspace = yield* Workspace.open(memory);
   const applied: ExaminedOperation[] = [];
   const stale: ExaminedOperation[] = [];
   for (const examined of accepted) {
     yield null;
-    const why = applyOne(workspace, examined, { limits, guards });
+    const why = yield* applyOne(workspace, examined, { limits, guards });
     if (why === null) applied.push(examined);
     else {
       const fault = { status: 'stale', guard: null, why } as const;
@@ -126,15 +126,16 @@ function* applyInSteps(
 }
 
 /** Carries out an operation; why it is stale, or `null`. */
-function applyOne(
+function* applyOne(
   workspace: Workspace,
   examined: ExaminedOperation,
   { limits, guards = GUARDS }: ExamineOptions,
-): string | null {
-  const located = workspace.locate(examined.operation);
+): Generator<null, string | null> {
+  const located = yield* workspace.locate(examined.operation);
   if ('status' in located) return located.why;
-  const after = workspace.fork(examined.operation);
-  const fault = findFault({ located, seen: examined, before: workspace, after, limits }, guards);
+  const after = workspace.fork(located);
+  const context = { located, seen: examined, before: workspace, after, limits };
+  const fault = yield* findFault(context, guards);
   if (fault !== null) return fault.why;
   workspace.apply(located);
   return null;
@@ -203,24 +204,22 @@ function toFaulty(
 }
 
 /** Whether each new line stands already where it would go, or elsewhere about the same. */
-function isKnown(
+function* isKnown(
   workspace: Workspace,
   { remove, lines, operation: { add }, place }: LocatedOperation,
   { paths, subjects }: { paths: readonly string[]; subjects: Subjects },
-): boolean {
+): Generator<null, boolean> {
   if (add === null || place === null || lines.length === 0) return false;
-  return lines.every((line) => {
-    const plain = toPlain(line);
+  for (const line of lines) {
     const about = subjects.ofLine(line, { path: add.path, headings: place.headings, parents: [] });
-    return paths.some((path) =>
-      workspace
-        .live(path)
-        .some(
-          (row) =>
-            toPlain(row.text) === plain &&
-            (remove.length === 0 || remove.includes(row)) &&
-            !subjects.differ([subjects.ofRow(row), about]),
-        ),
-    );
-  });
+    const isMeant = (row: Row) =>
+      (remove.length === 0 || remove.includes(row)) &&
+      !subjects.differ([subjects.ofRow(row), about]);
+    let isThere = false;
+    for (const path of paths) {
+      isThere ||= yield* hasAlike(workspace.live(path), toPlain(line), isMeant);
+    }
+    if (!isThere) return false;
+  }
+  return true;
 }

@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { findLinks } from '../files/links.ts';
 import { parseUserId, parseVirtualPath } from '../files/paths.ts';
 import { bringsInstruction } from './instructions.ts';
-import { isBlank, parseHeading, parseMarkdown } from './markdown.ts';
+import { isBlank, parseHeading } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
@@ -126,10 +126,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       return 'A new text has a mark of a heading, quotation, code block, comment or front matter.';
     }
     for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
-      const [old, fresh] = [
-        parseMarkdown(before.text(path) ?? ''),
-        parseMarkdown(after.text(path) ?? ''),
-      ];
+      const [old, fresh] = [before.markdown(path), after.markdown(path)];
       const kept = (text: typeof old) =>
         text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
       if (kept(old) !== kept(fresh)) return 'Protected text would change.';
@@ -207,14 +204,25 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
 };
 
-/** Runs the guards; `null` when all let the operation through. */
-export function findFault(
+/** Runs the guards; `null` when all let the operation through. Yields between them. */
+export function* findFault(
   context: GuardContext,
   guards: Readonly<Record<string, Guard>> = GUARDS,
-): { guard: string; why: string } | null {
+): Generator<null, { guard: string; why: string } | null> {
+  const { located, before, after } = context;
+  // What the guards ask of large files is made first, a part at a time.
+  for (const path of new Set([...located.remove, located.operation.add].map((one) => one?.path))) {
+    for (const memory of path === undefined ? [] : [before, after]) {
+      memory.text(path ?? '');
+      yield null;
+      memory.markdown(path ?? '');
+      yield null;
+    }
+  }
   for (const [guard, check] of Object.entries(guards)) {
     const why = check(context);
     if (why !== null) return { guard, why };
+    yield null;
   }
   return null;
 }

@@ -89,21 +89,31 @@ const UNPIN = /<!--\s*\/pin\s*-->/i;
  */
 function findPinnedBlocks(lines: readonly string[]): [number, number][] {
   const blocks: [number, number][] = [];
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at] ?? '';
-    if (!PIN.test(line)) continue;
-    const rest = lines.slice(at);
-    const next = rest.findIndex((other, index) => index > 0 && PIN.test(other));
-    const close = rest.findIndex((other) => UNPIN.test(other));
-    let end = at + 1;
-    if (close !== -1 && (next === -1 || close < next)) end = at + close + 1;
-    else if (isBlank(line.replace(PIN, ''))) {
+  const pins = findPlaces(lines, PIN);
+  const closes = findPlaces(lines, UNPIN);
+  let close = 0;
+  let end = 0;
+  for (const [index, at] of pins.entries()) {
+    if (at < end) continue;
+    while ((closes[close] ?? Infinity) < at) close += 1;
+    const last = closes[close] ?? Infinity;
+    end = at + 1;
+    if (last < (pins[index + 1] ?? Infinity)) end = last + 1;
+    else if (isBlank((lines[at] ?? '').replace(PIN, ''))) {
       while (end < lines.length && !isBlank(lines[end] ?? '')) end += 1;
     }
     blocks.push([at, end]);
-    at = end - 1;
   }
   return blocks;
+}
+
+/** The lines with a comment that is a mark. */
+function findPlaces(lines: readonly string[], mark: RegExp): number[] {
+  const places: number[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (line.includes('<!--') && mark.test(line)) places.push(at);
+  }
+  return places;
 }
 
 /**
@@ -123,7 +133,7 @@ function findFrontMatter(lines: readonly string[]): number {
 }
 
 function withoutMark(line: string): string {
-  return line.replace(/^\uFEFF/u, '');
+  return line.startsWith('\uFEFF') ? line.slice(1) : line;
 }
 
 function toPlain(text: string): string {
@@ -137,6 +147,8 @@ function findCode(lines: readonly string[], from: number): boolean[] {
   let fence: string | null = null;
   return lines.map((line, index) => {
     if (index < from) return false;
+    // Most lines have none: the rest takes long.
+    if (!line.includes('```') && !line.includes('~~~')) return fence !== null;
     // A fence may stand in an item of a list.
     const text = line.trim().replace(/^(?:[-*+]|\d{1,9}[.)])\s+/, '');
     const mark = /^(?:`{3,}|~{3,})/.exec(text)?.[0] ?? null;
@@ -209,6 +221,7 @@ function findWholes(lines: readonly string[], isOutside: (index: number) => bool
 
 /** Whether a comment is open behind a line. */
 function staysComment(text: string, isOpen: boolean): boolean {
+  if (!text.includes('--')) return isOpen;
   const open = text.lastIndexOf('<!--');
   const close = text.lastIndexOf('-->');
   return open === -1 && close === -1 ? isOpen : open > close;

@@ -43,13 +43,23 @@ const NAME_LINE =
 /** Characters of memory that tell its language. */
 const SAMPLE_LENGTH = 5_000;
 
-/** Reads the names of the user from memory (`- Name: …`), so that they are not somebody else. */
-export function createSubjects(workspace: Workspace, paths: readonly string[]): Subjects {
+/** Lines between two steps. */
+const LINES = 500;
+
+/**
+ * Reads the names of the user from memory (`- Name: …`), so that they are not somebody else. Yields
+ * now and then.
+ */
+export function* readSubjects(
+  workspace: Workspace,
+  paths: readonly string[],
+): Generator<null, Subjects> {
   const own = new Set<string>();
   /** Words in capitals, other than before a colon: a word there is a name only if it is one of these. */
   const named = new Set<string>();
   for (const path of paths) {
-    for (const { text } of workspace.live(path)) {
+    for (const [at, { text }] of workspace.live(path).entries()) {
+      if (at % LINES === 0) yield null;
       for (const [word] of text.matchAll(
         /(?<=\p{Ll},? )\p{Lu}\p{L}+|(?<=^#+ )\p{Lu}\p{L}+$|(?<=^\s*[-*] )\p{Lu}\p{L}+(?= \p{Ll}|['’]s)/gu,
       ))

@@ -1,5 +1,13 @@
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
-import { indentOf, isBlank, isItem, joinLines, parseHeading, parseMarkdown } from './markdown.ts';
+import {
+  indentOf,
+  isBlank,
+  isItem,
+  joinLines,
+  type MarkdownText,
+  parseHeading,
+  parseMarkdown,
+} from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef } from './operations.ts';
 import { isTranscript } from './transcript.ts';
 
@@ -40,6 +48,8 @@ export interface Row {
   madeOf?: string;
   /** Where a move put it. */
   movedTo?: Row;
+  /** The text without what a repeat may differ in, once it was asked for. */
+  plain?: string;
 }
 
 /** An operation whose lines were found. */
@@ -72,20 +82,93 @@ export interface LocateFault {
   why: string;
 }
 
+/** Where a line stands; lines in the same place may share it. */
+class RowPlace {
+  /** Above it, from the outermost. */
+  readonly headings: readonly string[];
+  /** The list items that it is nested in, from the outermost. */
+  readonly parents: readonly string[];
+  #key: string | null = null;
+
+  constructor(headings: readonly string[], parents: readonly string[]) {
+    this.headings = headings;
+    this.parents = parents;
+  }
+
+  /** The same for places with the same headings and items. */
+  get key(): string {
+    return (this.#key ??= JSON.stringify([this.headings, this.parents]));
+  }
+}
+
+/** A file as it is now. What is asked for is kept: files are large, and questions many. */
+class LiveFile {
+  readonly rows: Row[];
+  readonly #form: Pick<OpenFile, 'lineEnd' | 'endsWithEol'>;
+  #text: string | null = null;
+  #markdown: MarkdownText | null = null;
+  #places: ReadonlyMap<Row, RowPlace> | null = null;
+
+  constructor({ rows, lineEnd, endsWithEol }: OpenFile) {
+    this.rows = rows.filter(({ isLive }) => isLive);
+    this.#form = { lineEnd, endsWithEol };
+  }
+
+  get text(): string {
+    return (this.#text ??= this.#join());
+  }
+
+  get markdown(): MarkdownText {
+    return (this.#markdown ??= parseMarkdown(this.text));
+  }
+
+  get places(): ReadonlyMap<Row, RowPlace> {
+    return (this.#places ??= readPlaces(this.rows));
+  }
+
+  #join(): string {
+    const { lineEnd, endsWithEol } = this.#form;
+    const hasEnd = (index: number) => endsWithEol || index < this.rows.length - 1;
+    const lines = this.rows.map(({ text }, index) => `${text}${hasEnd(index) ? lineEnd : ''}`);
+    return joinLines(lines, this.#form);
+  }
+}
+
+/** A file of a {@link Workspace}. */
+interface OpenFile {
+  file: EditedFile;
+  /** Also those that were removed. */
+  rows: Row[];
+  lineEnd: string;
+  endsWithEol: boolean;
+  /** Whether it was a transcript when it was read; `null` until it is asked for. */
+  isOff: boolean | null;
+  /** `null` until it is asked for, and after a change. */
+  live: LiveFile | null;
+}
+
 /** Memory while operations change it, one after the other. */
 export class Workspace {
-  readonly #files = new Map<
-    string,
-    { file: EditedFile; rows: Row[]; lineEnd: string; endsWithEol: boolean; isOff: boolean }
-  >();
+  readonly #files = new Map<string, OpenFile>();
   readonly #paths: ReadonlySet<string>;
   /** In the order of the operations. */
   readonly #touched = new Set<string>();
 
-  constructor({ files, paths, fact }: EditedMemory) {
+  private constructor(paths: ReadonlySet<string>) {
     this.#paths = paths;
-    for (const file of files) this.#open(file);
-    if (fact !== undefined) this.#open({ path: FACT_PATH, version: 0, content: fact });
+  }
+
+  /** Opens memory; yields wherever others may have their turn. */
+  static *open({ files, paths, fact }: EditedMemory): Generator<null, Workspace> {
+    const workspace = new Workspace(paths);
+    const said = fact === undefined ? [] : [{ path: FACT_PATH, version: 0, content: fact }];
+    for (const file of [...files, ...said]) {
+      const markdown = parseMarkdown(file.content);
+      yield null;
+      workspace.#open(file, markdown);
+      yield null;
+    }
+    return workspace;
   }
 
   has(path: string): boolean {
@@ -99,23 +182,32 @@ export class Workspace {
 
   /** Whether a file is a log or a transcript. */
   isRecord(path: string): boolean {
-    return (
-      isExcludedFromDreams(path.slice('user/'.length)) || this.#files.get(path)?.isOff === true
-    );
+    if (isExcludedFromDreams(path.slice('user/'.length))) return true;
+    const file = this.#files.get(path);
+    if (file === undefined) return false;
+    return (file.isOff ??= isTranscript(
+      file.rows.flatMap(({ line, text }) => (line === null ? [] : [text])),
+    ));
   }
 
   /** The lines of a file that are there now. */
   live(path: string): Row[] {
-    return this.#files.get(path)?.rows.filter(({ isLive }) => isLive) ?? [];
+    return this.#live(path)?.rows ?? [];
   }
 
   /** A file as it is now; `null` where there is none. */
-  text(path: string, rows: readonly Row[] = this.live(path)): string | null {
+  text(path: string): string | null {
+    return this.#live(path)?.text ?? null;
+  }
+
+  /** A file as it is now, taken apart; without a line where there is none. */
+  markdown(path: string): MarkdownText {
+    return this.#live(path)?.markdown ?? parseMarkdown('');
+  }
+
+  #live(path: string): LiveFile | null {
     const file = this.#files.get(path);
-    if (file === undefined) return null;
-    const hasEnd = (index: number) => file.endsWithEol || index < rows.length - 1;
-    const lines = rows.map(({ text }, index) => `${text}${hasEnd(index) ? file.lineEnd : ''}`);
-    return joinLines(lines, file);
+    return file === undefined ? null : (file.live ??= new LiveFile(file));
   }
 
   /** The files that operations changed, each with its content before and now. */
@@ -138,20 +230,28 @@ export class Workspace {
     );
   }
 
-  /** Finds the lines of an operation, on what earlier ones left. */
-  locate(operation: EditOperation): LocatedOperation | LocateFault {
+  /** Finds the lines of an operation, on what earlier ones left; yields between them. */
+  *locate(operation: EditOperation): Generator<null, LocatedOperation | LocateFault> {
     const remove: Row[] = [];
     const sources: Row[] = [];
+    for (const path of new Set(
+      [...operation.remove, ...operation.sources].map((ref) => ref.path),
+    )) {
+      this.#placesOf(path);
+      yield null;
+    }
     for (const ref of operation.remove) {
       const row = this.#find(ref);
       if ('status' in row) return row;
       if (!remove.includes(row)) remove.push(row);
+      yield null;
     }
     for (const ref of operation.sources) {
       let row = this.#find(ref);
       if ('status' in row) return row;
       while (!row.isLive && row.movedTo !== undefined) row = row.movedTo;
       if (!remove.includes(row) && !sources.includes(row)) sources.push(row);
+      yield null;
     }
     const gone = [...remove, ...sources].find(({ isLive }) => !isLive);
     if (gone !== undefined) {
@@ -173,7 +273,7 @@ export class Workspace {
   apply(located: LocatedOperation): void {
     const { operation, remove, sources, lines, place } = located;
     const { add } = operation;
-    for (const { path } of [...remove, ...(add === null ? [] : [add])]) this.#touched.add(path);
+    for (const path of touchedBy(operation)) this.#touched.add(path);
     const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0) || null;
     const madeOf = groundsOf(located);
     const toRow = (text: string): Row => ({
@@ -182,7 +282,9 @@ export class Workspace {
     });
     const added = lines.map(toRow);
     if (add !== null && place !== null) {
-      if (place.isNewFile) this.#open({ path: add.path, version: 0, content: '' });
+      if (place.isNewFile) {
+        this.#open({ path: add.path, version: 0, content: '' }, parseMarkdown(''));
+      }
       const entry = this.#files.get(add.path);
       if (entry?.rows.length === 0) entry.endsWithEol = true;
       const from = place.after === null ? 0 : (entry?.rows.indexOf(place.after) ?? 0) + 1;
@@ -192,55 +294,51 @@ export class Workspace {
       row.isLive = false;
       if (operation.kind === 'move' && added[index] !== undefined) row.movedTo = added[index];
     }
+    for (const path of touchedBy(operation)) {
+      const entry = this.#files.get(path);
+      if (entry !== undefined) entry.live = null;
+    }
   }
 
-  /** Memory as an operation leaves it, beside this one. */
-  fork(operation: EditOperation): Workspace {
-    const workspace = new Workspace({ files: [], paths: this.#paths });
-    const { remove, add } = operation;
-    const touched = new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path));
+  /** Memory as a located operation leaves it, beside this one. */
+  fork(located: LocatedOperation): Workspace {
+    const workspace = new Workspace(this.#paths);
+    const { operation, remove, place } = located;
+    const touched = touchedBy(operation);
     // Only what the operation touches is copied: memory may be large, and operations many.
+    const copies = new Map(remove.map((row) => [row, { ...row }]));
+    const copyOf = (row: Row): Row => copies.get(row) ?? row;
     for (const [path, entry] of this.#files) {
-      const rows = touched.has(path) ? entry.rows.map((row) => ({ ...row })) : entry.rows;
-      workspace.#files.set(path, touched.has(path) ? { ...entry, rows } : entry);
+      const isTouched = touched.has(path);
+      const fresh = { ...entry, rows: isTouched ? entry.rows.map(copyOf) : [], live: null };
+      workspace.#files.set(path, isTouched ? fresh : entry);
     }
-    const located = workspace.locate(operation);
-    if (!('status' in located)) workspace.apply(located);
+    workspace.apply({
+      ...located,
+      remove: remove.map(copyOf),
+      place: place === null ? null : { ...place, after: place.after && copyOf(place.after) },
+    });
     return workspace;
   }
 
   /** The headings above a line, from the outermost; with `isOwn`, a heading counts itself. */
-  headingsOf(row: Row | null, isOwn = false): string[] {
-    if (row === null) return [];
-    const rows = this.live(row.path);
-    const found: string[] = [];
-    let level = 7;
-    let at = rows.indexOf(row);
-    if (!isOwn && levelOf(row) < 7) level = levelOf(row);
-    for (; at >= 0; at -= 1) {
-      const one = rows[at] as Row;
-      const own = levelOf(one);
-      if (own >= level || (one === row && !isOwn)) continue;
-      level = own;
-      found.unshift(parseHeading(one.text) ?? '');
-    }
-    return found;
+  headingsOf(row: Row | null, isOwn = false): readonly string[] {
+    const headings = (row === null ? undefined : this.#placeOf(row))?.headings ?? [];
+    const isTitle = row !== null && isOwn && levelOf(row) < 7;
+    return isTitle ? [...headings, parseHeading(row.text) ?? ''] : headings;
   }
 
   /** The list items that a line is nested in, from the outermost. */
-  parentsOf(row: Row): string[] {
-    const rows = this.live(row.path);
-    const found: string[] = [];
-    let indent = indentOf(row.text);
-    for (let at = rows.indexOf(row) - 1; at >= 0 && indent > 0; at -= 1) {
-      const { text } = rows[at] as Row;
-      if (isBlank(text)) continue;
-      if (levelOf(rows[at] as Row) < 7) break;
-      if (indentOf(text) >= indent) continue;
-      indent = indentOf(text);
-      if (isItem(text.trim())) found.unshift(text.trim());
-    }
-    return found;
+  parentsOf(row: Row): readonly string[] {
+    return this.#placeOf(row)?.parents ?? [];
+  }
+
+  #placeOf(row: Row): RowPlace | undefined {
+    return this.#placesOf(row.path)?.get(row);
+  }
+
+  #placesOf(path: string): ReadonlyMap<Row, RowPlace> | undefined {
+    return this.#live(path)?.places;
   }
 
   /** The lines that hang below a list item. */
@@ -249,25 +347,24 @@ export class Workspace {
     const from = rows.indexOf(row) + 1;
     const indent = indentOf(row.text);
     if (!isItem(row.text.trim())) return [];
-    const end = rows.findIndex(
-      (one, at) => at >= from && (isBlank(one.text) || indentOf(one.text) <= indent),
-    );
-    return rows.slice(from, end === -1 ? undefined : end);
+    let end = from;
+    const isChild = ({ text }: Row) => !isBlank(text) && indentOf(text) > indent;
+    while (end < rows.length && isChild(rows[end] as Row)) end += 1;
+    return rows.slice(from, end);
   }
 
-  #open(file: EditedFile): void {
-    const { lines, lineEnd, endsWithEol, isProtected } = parseMarkdown(file.content);
-    const texts = lines.map((line) => (lineEnd === '\r' ? line.replace(/\r$/, '') : line));
-    const rows = texts.map((text, index) => ({
+  #open(file: EditedFile, { lines, lineEnd, endsWithEol, isProtected }: MarkdownText): void {
+    const rows = lines.map((line, index) => ({
       path: file.path,
       line: index + 1,
-      text,
+      text: lineEnd === '\r' ? line.replace(/\r$/, '') : line,
       isLive: true,
       isProtected: file.path !== FACT_PATH && isProtected[index] === true,
       at: file.times?.[index] ?? null,
     }));
-    const isOff = file.path !== FACT_PATH && isTranscript(texts);
-    this.#files.set(file.path, { file, rows, lineEnd, endsWithEol, isOff });
+    this.#files.set(file.path, {
+      ...{ file, rows, lineEnd, endsWithEol, isOff: null, live: null },
+    });
   }
 
   #find({ path, line, text }: LineRef): Row | LocateFault {
@@ -277,9 +374,13 @@ export class Workspace {
     const numbered = rows.find((row) => row.line === line);
     if (text === null)
       return numbered ?? { status: 'dropped', why: 'A source names a line that does not exist.' };
+    const quoted = text.trim();
+    const bare = toBare(text);
     const isQuote = (row: Row) =>
-      path === FACT_PATH ? row.text.includes(text.trim()) : toBare(row.text) === toBare(text);
-    const exact = rows.filter((row) => row.text.trim() === text.trim());
+      path === FACT_PATH
+        ? row.text.includes(quoted)
+        : row.text.includes(bare) && toBare(row.text) === bare;
+    const exact = rows.filter((row) => row.text.includes(quoted) && row.text.trim() === quoted);
     const all = exact.length > 0 ? exact : rows.filter(isQuote);
     const [first] = all;
     if (first === undefined) return { status: 'dropped', why: 'A quoted line is not in the file.' };
@@ -287,9 +388,9 @@ export class Workspace {
     const named = all.find((row) => row === numbered);
     if (named !== undefined) return named;
     const live = all.filter(({ isLive }) => isLive);
-    const places = new Set(live.map((row) => this.sectionOf(row)));
     const [only] = live;
-    return only !== undefined && places.size === 1 && live.length === all.length
+    const isOne = live.every((row) => this.isInSection(row, only ?? row));
+    return only !== undefined && isOne && live.length === all.length
       ? only
       : {
           status: 'dropped',
@@ -297,9 +398,9 @@ export class Workspace {
         };
   }
 
-  /** What tells the place of a line from that of an equal one. */
-  sectionOf(row: Row): string {
-    return JSON.stringify([row.path, this.headingsOf(row), this.parentsOf(row)]);
+  /** Whether a line stands under the same headings and items as another. */
+  isInSection(row: Row, other: Row): boolean {
+    return row.path === other.path && this.#placeOf(row)?.key === this.#placeOf(other)?.key;
   }
 
   #findPlace(
@@ -322,7 +423,7 @@ export class Workspace {
     if (replaced !== undefined) {
       const above = rows.slice(0, rows.indexOf(replaced)).findLast((row) => levelOf(row) < 7);
       if (heading === null || (above !== undefined && titles.includes(above))) {
-        const headings = this.headingsOf(replaced, true);
+        const headings = [...this.headingsOf(replaced, true)];
         return { ...place, headings, after: replaced, isInPlace: true };
       }
     }
@@ -342,7 +443,7 @@ export class Workspace {
     // Never right below code, a table or a pinned block: the line would become a part of it.
     const isPlain = ({ text, isProtected }: Row) => !isBlank(text) && !isProtected;
     const after = section.findLast(isPlain) ?? title;
-    const headings = this.headingsOf(title ?? rows.at(-1) ?? null, true);
+    const headings = [...this.headingsOf(title ?? rows.at(-1) ?? null, true)];
     const isFirst = after !== null && levelOf(after) < 7;
     return { ...place, headings, after, lead: isFirst ? [''] : [] };
   }
@@ -351,11 +452,51 @@ export class Workspace {
   #findTitles(rows: readonly Row[], heading: string): Row[] {
     const wanted = heading.toLowerCase();
     return rows.filter((row) => {
-      if (levelOf(row) === 7) return false;
+      const title = levelOf(row) === 7 ? null : parseHeading(row.text);
+      if (title === null || !wanted.endsWith(title.toLowerCase())) return false;
       const trail = this.headingsOf(row, true).join(' > ').toLowerCase();
       return trail === wanted || trail.endsWith(` > ${wanted}`);
     });
   }
+}
+
+/** The files that an operation changes. */
+function touchedBy({ remove, add }: EditOperation): Set<string> {
+  return new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path));
+}
+
+/** Where each line of a file stands. */
+function readPlaces(rows: readonly Row[]): ReadonlyMap<Row, RowPlace> {
+  const places = new Map<Row, RowPlace>();
+  let titles: { level: number; text: string }[] = [];
+  let top = new RowPlace([], []);
+  /** Lines that others may hang below, each deeper than the one before; `below` is made when needed. */
+  let above: { indent: number; text: string; place: RowPlace; below: RowPlace | null }[] = [];
+  for (const row of rows) {
+    const level = levelOf(row);
+    if (level < 7) {
+      titles = titles.filter((title) => title.level < level);
+      const outer = titles.map(({ text }) => text);
+      places.set(row, new RowPlace(outer, []));
+      titles.push({ level, text: parseHeading(row.text) ?? '' });
+      top = new RowPlace([...outer, parseHeading(row.text) ?? ''], []);
+      above = [];
+      continue;
+    }
+    const indent = indentOf(row.text);
+    const outer = above.findLast((one) => one.indent < indent);
+    if (outer !== undefined) {
+      outer.below ??= isItem(outer.text)
+        ? new RowPlace(outer.place.headings, [...outer.place.parents, outer.text])
+        : outer.place;
+    }
+    const place = outer?.below ?? top;
+    places.set(row, place);
+    if (isBlank(row.text)) continue;
+    while ((above.at(-1)?.indent ?? -1) >= indent) above.pop();
+    above.push({ indent, text: row.text.trim(), place, below: null });
+  }
+  return places;
 }
 
 /** A line with the indent, and where it has none the bullet, of the one whose place it takes. */
