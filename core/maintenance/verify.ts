@@ -321,7 +321,8 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   // Files with unreadable text, whose expected postings are unknown.
   const damaged = new Set<number>();
   const paths = new Map<number, string>();
-  const expected = new Map<string, Uint8Array>();
+  /** By file and term, until they are found. */
+  const expected = new Map<number, Map<string, Uint8Array>>();
   const files = await view.listFiles(scope, '');
   const fileNos = files.map(({ fileNo }) => fileNo).filter((fileNo) => !stale.has(fileNo));
   const isSkipped = (fileNo: number) => stale.has(fileNo) || damaged.has(fileNo);
@@ -333,17 +334,14 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
       const payloads = encodeFile(await inSlices(indexFile(text.content ?? '', text.path), pause));
       await pause();
-      for (const [term, payload] of payloads) expected.set(`${text.fileNo} ${term}`, payload);
+      expected.set(text.fileNo, payloads);
     }
   }
   const terms = await view.listKeys(scope, '', EVERY_TERM);
   for (const some of chunk(terms, TERMS_READ)) {
     const [found] = await view.open([scope], some).catch((error: unknown) => {
       findings.push(unreadable(error, `postings of ${scope} cannot be read`));
-      const unknown = new Set(some);
-      for (const key of expected.keys()) {
-        if (unknown.has(key.slice(key.indexOf(' ') + 1))) expected.delete(key);
-      }
+      for (const payloads of expected.values()) for (const term of some) payloads.delete(term);
       return [];
     });
     for (const { key: term, part, bytes } of found?.blobs ?? []) {
@@ -352,8 +350,8 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
       for (const { file, start, end } of frames ?? []) {
         if (isSkipped(file)) continue;
-        const payload = expected.get(`${file} ${term}`);
-        expected.delete(`${file} ${term}`);
+        const payload = expected.get(file)?.get(term);
+        expected.get(file)?.delete(term);
         if (payload !== undefined && Buffer.compare(bytes.subarray(start, end), payload) === 0) {
           continue;
         }
@@ -361,10 +359,9 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       }
     }
   }
-  const lacking = new Set(
-    [...expected.keys()].map((key) => Number(key.slice(0, key.indexOf(' ')))),
-  );
-  for (const fileNo of lacking) add(paths.get(fileNo) ?? null, 'lacks postings of its text');
+  for (const [fileNo, payloads] of expected) {
+    if (payloads.size > 0) add(paths.get(fileNo) ?? null, 'lacks postings of its text');
+  }
   return findings;
 }
 

@@ -75,15 +75,16 @@ interface Short {
   path: string;
   line?: number;
   oldText?: string;
+  heading?: string;
   lines: string[];
 }
 
 function toOperations(short: Short[]): string {
-  const operations = short.map(({ path, line, oldText: text, lines }) => ({
+  const operations = short.map(({ path, line, oldText: text, heading = null, lines }) => ({
     kind: text === undefined ? 'add' : 'update',
     reason: '',
     remove: text === undefined ? [] : [{ path, line, text }],
-    add: { path, heading: null, lines },
+    add: { path, heading, lines },
     sources: [],
   }));
   let text = JSON.stringify({ operations });
@@ -140,6 +141,32 @@ const REMEMBER: readonly [string, Reply][] = [
           line,
           oldText,
           lines: [said[n] ?? '- tea'],
+        })),
+      );
+    },
+  ],
+  [
+    '50 patches of lines by numbers that do not exist',
+    (prompt) => {
+      const { path, lines } = readPrompt(prompt);
+      const [, oldText = '- tea'] = lines.at(-1) ?? [];
+      return toOperations(
+        Array.from({ length: OPERATIONS }, (_, n) => ({
+          ...{ path: n % 2 === 0 ? path : 'user/large.md', line: 1_000_000 + n, oldText },
+          lines: [`${oldText} ${n}`],
+        })),
+      );
+    },
+  ],
+  [
+    '50 lines below a heading',
+    (prompt) => {
+      const { fact, path, lines } = readPrompt(prompt);
+      const heading = (lines.at(-1)?.[1] ?? '').replace(/^#+ /, '');
+      const said = cutFact(fact, OPERATIONS, 200);
+      return toOperations(
+        said.map((line, n) => ({
+          ...{ path: n % 2 === 0 ? path : 'user/large.md', heading, lines: [line] },
         })),
       );
     },
