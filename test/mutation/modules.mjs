@@ -22,6 +22,18 @@ export const MODULES = {
     mutate: ['core/files/commit.ts', 'core/files/draft.ts'],
     tests: ['test/core/files/{commit,draft,files}.test.ts', 'test/core/tools/memory_move.test.ts'],
   },
+  repeats: {
+    mutate: ['core/files/idempotency.ts', 'core/files/hold.ts'],
+    tests: ['test/core/files/{commit,held-work}.test.ts', 'test/core/tools/run-tool.test.ts'],
+  },
+  quotas: {
+    mutate: ['core/files/content.ts', 'core/files/patch-budget.ts', 'core/rate-limit.ts'],
+    tests: [
+      'test/core/files/{content,draft,patch,patch-budget}.test.ts',
+      'test/core/http/middleware/auth.test.ts',
+      'test/core/rate-limit.test.ts',
+    ],
+  },
   authentication: {
     mutate: ['core/http/middleware/*.ts', 'core/http/signed-in.ts'],
     tests: [
@@ -38,5 +50,9 @@ export const MODULES = {
       'core/http/query.ts',
     ],
     tests: ['test/core/http/{address,admin,body,precondition,query}.test.ts'],
+  },
+  route: {
+    mutate: ['core/http/route.ts'],
+    tests: ['test/core/http/{mount,mount-elsewhere,paths,route,server,signed-in}.test.ts'],
   },
 };

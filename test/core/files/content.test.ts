@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import {
   checkContent,
+  checkLineRange,
+  checkReason,
   countLines,
   hashText,
   NO_CONTENT,
@@ -44,8 +46,19 @@ describe('checkContent', () => {
       checkContent('é'.repeat(6), 10);
       expect.unreachable();
     } catch (error) {
-      expect(error).toMatchObject({ status: 413, details: { size: 12, limit: 10 } });
+      expect(error).toMatchObject({
+        status: 413,
+        message: 'The content has 12 bytes; a file has at most 10.',
+        details: { size: 12, limit: 10 },
+      });
     }
+  });
+
+  it.each([
+    ['a\0b', 'The content has a NUL character.'],
+    ['a\ud83d', 'The content has half of a surrogate pair.'],
+  ])('says what is wrong with %j', (content, message) => {
+    expect(() => checkContent(content, 100)).toThrow(message);
   });
 
   it.each([
@@ -66,6 +79,51 @@ describe('checkContent', () => {
         expect(codeOf(() => checkContent(content, 1_000))).toBe(isText ? 'ok' : 'INVALID_CONTENT');
       }),
     );
+  });
+});
+
+describe('a reason', () => {
+  it('is taken as it is; without one there is null', () => {
+    expect(checkReason('tidied up 😀')).toBe('tidied up 😀');
+    expect(checkReason('')).toBe('');
+    expect(checkReason(undefined)).toBeNull();
+  });
+
+  it.each(['a\0b', 'a\ud83d', '\0\ude00'])(
+    'that cannot be stored exactly is refused: %j',
+    (reason) => {
+      try {
+        checkReason(reason);
+        expect.unreachable();
+      } catch (error) {
+        const message = 'must be well-formed text without a NUL character';
+        expect(error).toMatchObject({
+          code: 'INVALID_REQUEST',
+          message: `reason ${message}.`,
+          details: { issues: [{ path: '/reason', message }] },
+        });
+      }
+    },
+  );
+});
+
+describe('a range of lines', () => {
+  it('may be one line, or go on to the end', () => {
+    expect(() => checkLineRange(3, 3)).not.toThrow();
+    expect(() => checkLineRange(1, Number.MAX_SAFE_INTEGER)).not.toThrow();
+  });
+
+  it('is refused when it ends before it starts', () => {
+    try {
+      checkLineRange(3, 2);
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: 'INVALID_REQUEST',
+        message: 'endLine is before startLine.',
+        details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
+      });
+    }
   });
 });
 

@@ -123,6 +123,7 @@ describe('paths', () => {
     'é'.repeat(64),
     Array.from({ length: 16 }, () => 'a').join('/'),
     pathOfBytes(512),
+    pathOfBytes(512, 'é'),
   ])('takes %j', (path) => {
     expect(parseVirtualPath(`user/${path}`, ALICE)).toEqual({ scope: 'u:alice', path });
     expect(parseVirtualPath(`shared/${path}`, ALICE)).toEqual({ scope: 's', path });
@@ -447,6 +448,7 @@ describe('prefixes', () => {
         const prefix = path.slice(0, end);
         if (/(?:^|\/)\.\.?$/.test(prefix)) continue;
         expect(parseVirtualPrefix(`user/${prefix}`, ALICE)).toEqual([{ scope: 'u:alice', prefix }]);
+        expect(parseVirtualPrefix(`shared/${prefix}`, ALICE)).toEqual([{ scope: 's', prefix }]);
         expect(parsePhysicalPrefix(`users/alice/${prefix}`)).toBe(`users/alice/${prefix}`);
         expect(parsePhysicalPrefix(`shared/${prefix}`)).toBe(`shared/${prefix}`);
       }
