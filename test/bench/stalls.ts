@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Suite } from './support/bench.ts';
 import type { Party, Stall } from './support/party.ts';
 import { ADMIN_SECRET, fetchFilesBehind, startService, toolRequest } from './support/service.ts';
+import { listCases } from './support/stall-cases.ts';
 import {
   fillMemory,
   type LiveRoute,
-  listCases,
   type StallCase,
   type StallClient,
-} from './support/stall-cases.ts';
+} from './support/stall-memory.ts';
 import { startStallModel, type StallModel } from './support/stall-model.ts';
 import { createRandom, type Random } from './support/stall-texts.ts';
 import { toSpread } from './support/statistics.ts';
