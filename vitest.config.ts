@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const ON_BOTH_DATABASES = [
   'test/core/archive/{existing,round-trip}.test.ts',
   'test/core/erase/erase.test.ts',
-  'test/core/files/{commit,files}.test.ts',
+  'test/core/files/{commit,files,idempotency}.test.ts',
   'test/core/history/{blame,line-history,redact,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/{retention,verify-chain}.test.ts',
   'test/core/search/{find,search-oracle,time}.test.ts',

@@ -56,6 +56,7 @@ async function measure(bench: Bench, model: StallModel): Promise<void> {
     SERVICE_MODEL_NAME: 'stalls',
     SERVICE_TOOLS_DELETE: 'true',
     SERVICE_TOOLS_MOVE: 'true',
+    SERVICE_TOOLS_HISTORY: 'true',
     SERVICE_LOG_LEVEL: 'error',
     ...(database === undefined ? {} : { SERVICE_DATABASE_URL: database }),
   });
@@ -185,6 +186,12 @@ function createClient(port: number, model: StallModel): StallClient {
     maxBodyBytes: 1_048_576,
     model,
     send,
+    async download(path) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        headers: { 'x-admin-secret': ADMIN_SECRET },
+      });
+      return new Uint8Array(await response.arrayBuffer());
+    },
     async tool(name, userId, args) {
       const path = `/v1/tools/${name}/execute`;
       const { status, body } = await send('POST', path, {

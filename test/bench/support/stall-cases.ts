@@ -1,4 +1,5 @@
 import { type CaseOptions, HEAVY, OF_KINDS, type StallCase, toPath, WIDE } from './stall-memory.ts';
+import { historyCases } from './stall-history.ts';
 import { routeCases } from './stall-routes.ts';
 import { CHANGES, fit, KINDS, makeText, pick, type Random } from './stall-texts.ts';
 
@@ -12,6 +13,8 @@ export async function listCases(options: CaseOptions): Promise<StallCase[]> {
     ...rememberCases(options),
     ...(await routeCases(options)),
     ...bodyCases(options),
+    // Last, since they change what the others read.
+    ...(await historyCases(options)),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { StallModel } from './stall-model.ts';
-import { fit, KINDS, makeText, type Random } from './stall-texts.ts';
+import { CHANGES, fit, KINDS, makeText, type Random } from './stall-texts.ts';
 
 /** One call with arguments that are the worst for some part of the service. */
 export interface StallCase {
@@ -22,8 +22,10 @@ export interface StallClient {
   send(
     method: string,
     path: string,
-    more?: { body?: unknown; text?: string; headers?: Record<string, string> },
+    more?: { body?: unknown; text?: string | Uint8Array; headers?: Record<string, string> },
   ): Promise<{ status: number; body: unknown }>;
+  /** The bytes of an answer. */
+  download(path: string): Promise<Uint8Array>;
   tool(
     name: string,
     userId: string,
@@ -53,12 +55,30 @@ export const WIDE = 'wide';
 export const HEAVY = 'heavy';
 export const OF_KINDS = 'kinds';
 export const DEEP = 'deep';
+/** A user whose large files were all changed, after all of them were there. */
+export const CHANGED = 'differ';
 const WIDE_FILES = 5_000;
 const DEEP_REVISIONS = 70;
 const AT_ONCE = 16;
 
+/** What changed in which file of {@link CHANGED}. */
+const CHANGED_FILES = [
+  'short lines',
+  'different lines',
+  'two lines',
+  'words',
+  'similar lines',
+].flatMap((kind) =>
+  Object.entries(CHANGES).map(([change, apply]) => ({
+    ...{ kind, change, apply },
+    path: `diff/${kind}-${change}.md`.replaceAll(' ', '-'),
+  })),
+);
+/** Its paths, in the order in which they were written. */
+export const CHANGED_PATHS: readonly string[] = CHANGED_FILES.map(({ path }) => path);
+
 /** Writes what the cases read. */
-export async function fillMemory({ client, heavyFiles }: CaseOptions): Promise<void> {
+export async function fillMemory({ client, random, heavyFiles }: CaseOptions): Promise<void> {
   const write = async (userId: string, path: string, content: string): Promise<void> => {
     const { status } = await client.tool('memory_write', userId, { path, content });
     if (status !== 200) throw new Error(`${userId} ${path} was refused with ${status}.`);
@@ -80,6 +100,13 @@ export async function fillMemory({ client, heavyFiles }: CaseOptions): Promise<v
     for (let from = 0; from < steps.length; from += AT_ONCE) {
       await Promise.all(steps.slice(from, from + AT_ONCE).map((step) => step()));
     }
+  }
+  for (const { kind, path } of CHANGED_FILES) {
+    await write(CHANGED, `user/${path}`, makeText(kind, maxFileBytes));
+  }
+  for (const { kind, path, apply } of CHANGED_FILES) {
+    const after = fit(apply(makeText(kind, maxFileBytes), random), maxFileBytes);
+    await write(CHANGED, `user/${path}`, after);
   }
   let text = makeText('different lines', maxFileBytes);
   for (let n = 0; n < DEEP_REVISIONS; n += 1) {

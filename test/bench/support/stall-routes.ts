@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type CaseOptions,
+  CHANGED,
+  CHANGED_PATHS,
   HEAVY,
   OF_KINDS,
   type StallCase,
@@ -8,7 +10,7 @@ import {
   toPath,
   WIDE,
 } from './stall-memory.ts';
-import { CHANGES, fit, KINDS, makeText, type Random } from './stall-texts.ts';
+import { KINDS, makeText, type Random } from './stall-texts.ts';
 
 type Send = Parameters<StallClient['send']>;
 
@@ -91,16 +93,9 @@ async function knownArguments(
   };
   // Revisions whose before and after are far apart.
   const worst: [string, string][] = [];
-  for (const kind of ['short lines', 'different lines', 'two lines', 'words', 'similar lines']) {
-    for (const [change, apply] of Object.entries(CHANGES)) {
-      const path = `user/diff/${kind}-${change}.md`.replaceAll(' ', '-');
-      const before = makeText(kind, client.maxFileBytes);
-      const after = fit(apply(before, random), client.maxFileBytes);
-      await client.tool('memory_write', 'differ', { path, content: before });
-      await client.tool('memory_write', 'differ', { path, content: after });
-      const [id] = await ids(`users/differ/${path.slice(5)}`);
-      if (id !== undefined) worst.push([`${kind}: ${change}`, id]);
-    }
+  for (const path of CHANGED_PATHS) {
+    const [id] = await ids(`users/${CHANGED}/${path}`);
+    if (id !== undefined) worst.push([path, id]);
   }
   const deep = await ids('users/deep/deep.md');
   const oldest = deep.at(-1) ?? '';
@@ -173,7 +168,7 @@ async function knownArguments(
       `userId=${OF_KINDS}`,
       `userId=${WIDE}`,
       `userId=${HEAVY}`,
-      'userId=differ',
+      `userId=${CHANGED}`,
     ]),
     [`GET ${admin}/observability/summary`]: observability('summary', ranges),
     [`GET ${admin}/observability/activity`]: observability('activity', [...ranges, ...buckets]),
