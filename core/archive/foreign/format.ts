@@ -169,13 +169,17 @@ export function toSegment(name: string): string {
 /** A path's segment has at most 128 bytes: room for a number and an ending. */
 const MAX_SEGMENT_BYTES = 100;
 
+/** Paths that are taken, in lower case, each with the number that its next namesake tries first. */
+export type TakenPaths = Map<string, number>;
+
 /** A path that is not taken, also where case does not count: `name.md`, `name-2.md`. */
-export function uniquePath(taken: Set<string>, path: (suffix: string) => string): string {
-  for (let number = 1; ; number += 1) {
+export function uniquePath(taken: TakenPaths, path: (suffix: string) => string): string {
+  const plain = path('').toLowerCase();
+  for (let number = taken.get(plain) ?? 1; ; number += 1) {
     const found = path(number === 1 ? '' : `-${number}`);
     const folded = found.toLowerCase();
     if (taken.has(folded)) continue;
-    taken.add(folded);
+    taken.set(folded, 2).set(plain, number + 1);
     return found;
   }
 }

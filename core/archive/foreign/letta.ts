@@ -20,6 +20,7 @@ import {
   toListFiles,
   toSegment,
   toText,
+  type TakenPaths,
   uniquePath,
 } from './format.ts';
 
@@ -58,7 +59,7 @@ export const letta: ForeignFormat = {
     checkItems(blocks.length + passages.length + messages.length + files.length);
 
     const wholes: Converted = { files: [], skipped: [] };
-    const taken = new Set<string>();
+    const taken: TakenPaths = new Map();
     const addWhole = (item: string, file: Omit<ConvertedFile, 'userId' | 'items'>): void => {
       if (Buffer.byteLength(file.content) > maxFileBytes) {
         const reason = `It has more than the ${maxFileBytes} bytes of a file.`;

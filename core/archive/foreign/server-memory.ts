@@ -16,6 +16,7 @@ import {
   toSegment,
   toTarget,
   toText,
+  type TakenPaths,
   uniquePath,
 } from './format.ts';
 
@@ -46,7 +47,7 @@ export const serverMemory: ForeignFormat = {
         addRelation(relations, { item, value, skipped });
       else skipped.push({ item, reason: 'It is neither an entity nor a relation.' });
     }
-    const taken = new Set<string>();
+    const taken: TakenPaths = new Map();
     const byName = new Map<string, string>();
     for (const { name, type } of entities.values()) {
       const path = (suffix: string) => `${toSegment(type)}/${toSegment(name)}${suffix}.md`;

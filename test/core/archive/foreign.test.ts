@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { compress } from '../../../core/archive/export.ts';
 import { packFolder } from '../../../core/archive/folder.ts';
+import { type TakenPaths, uniquePath } from '../../../core/archive/foreign/format.ts';
 import { listScopeFiles, requireInspection } from '../../../core/archive/scopes.ts';
 import type { ImportFormat } from '../../../core/contracts/admin.ts';
 import type { Core } from '../../../core/service.ts';
@@ -365,5 +366,29 @@ describe('an import from another program', () => {
     const text = `[{"memory":"kept","metadata":{"deep":${deep}}},{"memory":${deep}}]`;
     const { summary } = await importFrom(core, 'mem0', text);
     expect(summary.source).toMatchObject({ items: 2, written: 1, skipped: 1 });
+  });
+});
+
+describe('paths of items with the same name', () => {
+  const take = (taken: TakenPaths, name: string) => uniquePath(taken, (end) => `${name}${end}.md`);
+
+  it('are numbered, without regard to case, and pass over numbers that are taken', () => {
+    const taken: TakenPaths = new Map();
+    const names = ['a', 'a-3', 'A', 'a', 'a-3', 'a-2', 'b', 'a'];
+    expect(names.map((name) => take(taken, name))).toEqual([
+      ...['a.md', 'a-3.md', 'A-2.md', 'a-4.md', 'a-3-2.md', 'a-2-2.md', 'b.md', 'a-5.md'],
+    ]);
+  });
+
+  it('are found without trying all numbers again', () => {
+    const taken: TakenPaths = new Map();
+    let tried = 0;
+    for (let n = 0; n < 1_000; n += 1) {
+      uniquePath(taken, (end) => {
+        tried += 1;
+        return `a${end}.md`;
+      });
+    }
+    expect(tried).toBeLessThan(3_000);
   });
 });
