@@ -9,7 +9,8 @@ import type {
   SkippedItem,
 } from '../schemas/archive.ts';
 import { type ExportDependencies, type ExportSelection, exportMemory } from './export.ts';
-import { type ForeignArchive, isGzip, openForeign } from './foreign/open-foreign.ts';
+import { isGzip } from './foreign/convert-export.ts';
+import { type ForeignArchive, openForeign } from './foreign/open-foreign.ts';
 import { type ImportDependencies, importMemory, type ImportOptions } from './import.ts';
 import type { OpenArchive } from './read.ts';
 

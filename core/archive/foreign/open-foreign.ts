@@ -1,165 +1,77 @@
+import { on } from 'node:events';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import { MemoryError } from '../../errors.ts';
-import { parsePhysicalPath, parseUserId } from '../../files/paths.ts';
-import type { ForeignName, SkippedItem } from '../../schemas/archive.ts';
-import { compress, packFiles, type PlainFile } from '../export.ts';
-import { invalidArchive } from '../invalid-archive.ts';
-import { compareKeys, type OpenArchive, readArchive } from '../read.ts';
-import { basicMemory } from './basic-memory.ts';
-import {
-  type ConvertedFile,
-  type ConvertOptions,
-  FOREIGN_LIMITS,
-  type ForeignFormat,
-  type ForeignPart,
-  parseJson,
-  parseOrNull,
-  toText,
-} from './format.ts';
-import { letta } from './letta.ts';
-import { mem0 } from './mem0.ts';
-import { serverMemory } from './server-memory.ts';
-
-const FORMATS: Readonly<Record<ForeignName, ForeignFormat>> = {
-  mem0,
-  letta,
-  'server-memory': serverMemory,
-  'basic-memory': basicMemory,
-};
+import { Worker } from 'node:worker_threads';
+import { type ErrorCode, MemoryError } from '../../errors.ts';
+import type { SkippedItem } from '../../schemas/archive.ts';
+import type { OpenArchive } from '../read.ts';
+import { checkBytes, type ConvertedExport, type ConvertExportOptions } from './convert-export.ts';
+import type { Conversion, ItemsPage, ToThread } from './thread.ts';
 
 /** An export of another program as an archive without history. */
-export interface ForeignArchive {
-  from: ForeignName;
+export interface ForeignArchive extends Pick<ConvertedExport, 'from' | 'items' | 'itemsOf'> {
   open: OpenArchive;
-  /** Items of the source: those of the files, and those that were skipped. */
-  items: number;
-  /** Items in each file, by physical path. */
-  itemsOf: ReadonlyMap<string, number>;
   skipped: readonly SkippedItem[];
 }
 
-/** Whether bytes are gzip, as those of an archive are. Reads their start alone. */
-export async function isGzip(open: OpenArchive): Promise<boolean> {
-  const stream = open();
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      return chunk[0] === 0x1f && (chunk.length < 2 || chunk[1] === 0x8b);
-    }
-    return false;
-  } finally {
-    stream.destroy();
-  }
-}
+/** Beside this file. For the sources it is the built one: Node runs no TypeScript in a thread. */
+const THREAD = import.meta.url.endsWith('.ts')
+  ? '../../../dist/core/archive/foreign/thread.js'
+  : './thread.js';
+
+/** JSON of 32 MB that is nested without end takes more, and would end the process. */
+const THREAD_MB = 1_024;
 
 /**
- * Converts an export of another program: its format is `from`, or found by its content. What the
- * archive holds is checked and imported like any other. Throws `INVALID_ARCHIVE` for what no format
- * takes, `PAYLOAD_TOO_LARGE` above {@link FOREIGN_LIMITS}, and `INVALID_USER_ID`.
+ * Converts an export of another program on a thread of its own, since a large one takes seconds. What
+ * the archive holds is checked and imported like any other. Throws what `convertExport` throws.
  */
 export async function openForeign(
   open: OpenArchive,
-  { from, userId, maxFileBytes, now }: ConvertOptions & { from: ForeignName | null; now: number },
+  options: ConvertExportOptions,
 ): Promise<ForeignArchive> {
-  if (userId !== null) parseUserId(userId);
-  const source = (await isGzip(open))
-    ? await readFolder(open, now)
-    : { userId, parts: [{ path: 'export', bytes: await readLimited(open()) }] };
-  const name = from ?? detect(source.parts);
-  const owner = source.userId ?? userId;
-  const { files, skipped } = FORMATS[name].convert(source.parts, { userId: owner, maxFileBytes });
-  const items = files.reduce((sum, file) => sum + file.items, skipped.length);
-  const kept = new Map<string, ConvertedFile>();
-  for (const file of files) {
-    const reason = findFault(file);
-    if (reason === null) kept.set(`users/${file.userId ?? ''}/${file.path}`, file);
-    else skipped.push({ item: `${file.items} items for ${file.path}`, reason });
-  }
-  const users = new Set([...kept.values()].map((file) => file.userId));
-  const isOfOwner = [...users].every((user) => user === owner);
-  const sorted = [...kept].map(toPlainFile).sort((one, other) => compareKeys(one.key, other.key));
-  const archive = await buffer(compress(packFiles(sorted, isOfOwner ? owner : null)));
-  return {
-    from: name,
-    open: () => Readable.from([archive]),
-    items,
-    itemsOf: new Map([...kept].map(([path, file]) => [path, file.items])),
-    skipped,
+  const thread = new Worker(new URL(THREAD, import.meta.url), {
+    workerData: options,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MB },
+  });
+  const answers = on(thread, 'message', { close: ['exit'] });
+  const send = (message: ToThread): void => thread.postMessage(message);
+  const receive = async <Answer>(): Promise<Answer> => {
+    const { value, done } = await answers.next();
+    if (done === true) throw new Error('The thread of the conversion has ended.');
+    return (value as [Answer])[0];
   };
-}
-
-function toPlainFile([path, { content }]: [string, ConvertedFile]): PlainFile {
-  return { key: parsePhysicalPath(path), content: Buffer.from(content) };
-}
-
-function detect(parts: readonly ForeignPart[]): ForeignName {
-  const [part, ...more] = parts;
-  if (part !== undefined && more.length === 0) {
-    const text = toText(part);
-    const value = parseOrNull(text);
-    for (const [name, format] of Object.entries(FORMATS)) {
-      if (format.detect(text, value)) return name as ForeignName;
-    }
-    if (value === null && /^\s*[[{]/.test(text)) parseJson(text, 'The export');
-  }
-  throw invalidArchive(
-    `This is not gzip, as an archive is, and no export that is known. Say what it is: ${Object.keys(FORMATS).join(', ')}.`,
-  );
-}
-
-function findFault({ userId, path }: ConvertedFile): string | null {
-  if (userId === null) return 'It does not say whose it is: name a user (--user, ?userId=).';
   try {
-    // First by itself: a slash in it would lead into the memory of another user.
-    parseUserId(userId);
-    parsePhysicalPath(`users/${userId}/${path}`);
-    return null;
+    let bytes = 0;
+    for await (const chunk of open() as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      checkBytes(bytes);
+      // A view would be sent with all of the memory behind it.
+      send(Uint8Array.prototype.slice.call(chunk));
+    }
+    send(null);
+    const conversion = await receive<Conversion>();
+    if ('error' in conversion) {
+      const { code, message, details } = conversion.error;
+      throw new MemoryError(code as ErrorCode, message, { details });
+    }
+    const { from, items, archive } = conversion;
+    const itemsOf = new Map<string, number>();
+    const skipped: SkippedItem[] = [];
+    for (;;) {
+      send(null);
+      const page = await receive<ItemsPage>();
+      if (page.itemsOf.length === 0 && page.skipped.length === 0) break;
+      for (const [path, count] of page.itemsOf) itemsOf.set(path, count);
+      skipped.push(...page.skipped);
+    }
+    return { from, items, itemsOf, skipped, open: () => Readable.from([Buffer.from(archive)]) };
   } catch (error) {
-    if (error instanceof MemoryError) return error.message;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
+    const message =
+      'The export needs too much memory to be read: it is nested too deeply. Split it.';
+    throw new MemoryError('PAYLOAD_TOO_LARGE', message, { cause: error });
+  } finally {
+    await answers.return?.();
+    await thread.terminate();
   }
-}
-
-async function readLimited(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    bytes += chunk.length;
-    checkBytes(bytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
-}
-
-/** The files of a folder, as the command packs one. */
-async function readFolder(
-  open: OpenArchive,
-  now: number,
-): Promise<{ userId: string | null; parts: ForeignPart[] }> {
-  const parts: ForeignPart[] = [];
-  let bytes = 0;
-  const archive = readArchive(open, { maxFileBytes: FOREIGN_LIMITS.bytes, now });
-  let next = await archive.next();
-  for (; next.done !== true; next = await archive.next()) {
-    const file = next.value;
-    if (file.type !== 'file' || file.content === null) continue;
-    const part = { path: file.key.path, bytes: Buffer.from(file.content) };
-    bytes += part.bytes.length;
-    checkBytes(bytes);
-    parts.push(part);
-  }
-  const { userId, history } = next.value;
-  if (userId === null || history) {
-    throw invalidArchive('The notes of a folder are packed for one user, without history.');
-  }
-  return { userId, parts };
-}
-
-function checkBytes(bytes: number): void {
-  if (bytes <= FOREIGN_LIMITS.bytes) return;
-  throw new MemoryError(
-    'PAYLOAD_TOO_LARGE',
-    `An export of another program has at most ${FOREIGN_LIMITS.bytes} bytes. Split it.`,
-    { details: { limit: FOREIGN_LIMITS.bytes } },
-  );
 }

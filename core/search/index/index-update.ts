@@ -104,6 +104,7 @@ async function planChanges(
     const entry = known.get(fileNo);
     const before = entry === undefined ? new Map<string, bigint>() : unpackTerms(entry.bytes);
     if (before === null) return null;
+    await pause();
     await addFrames(rows, fileNo, { before, indexed: file.indexed, pause });
     if (file.indexed === null) changes.removed.push(fileNo);
     else {
@@ -155,12 +156,12 @@ async function addFrames(
   };
   for (const term of before.keys()) {
     if (indexed?.payloads.has(term) !== true) add(term, null);
+    await pause();
   }
-  await pause();
   for (const [term, payload] of indexed?.payloads ?? []) {
     if (before.get(term) !== indexed?.hashes.get(term)) add(term, payload);
+    await pause();
   }
-  await pause();
 }
 
 const COUNT_BYTES = 4;

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { compress } from '../../../core/archive/export.ts';
 import { packFolder } from '../../../core/archive/folder.ts';
 import { type TakenPaths, uniquePath } from '../../../core/archive/foreign/format.ts';
@@ -367,6 +367,15 @@ describe('an import from another program', () => {
     const { summary } = await importFrom(core, 'mem0', text);
     expect(summary.source).toMatchObject({ items: 2, written: 1, skipped: 1 });
   });
+});
+
+it('reads another program’s export on a thread of its own, so that no call waits for it', async () => {
+  const core = await openCore();
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
+  const { summary } = await importFrom(core, undefined, MEM0);
+  expect(summary.source?.from).toBe('mem0');
+  expect(parse.mock.calls.filter(([text]) => text.includes('Prefers tea'))).toEqual([]);
 });
 
 describe('paths of items with the same name', () => {

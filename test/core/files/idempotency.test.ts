@@ -198,9 +198,9 @@ it('gives each write of a call a key of its own, which stays the same in later v
 
 it('replays nothing for a call without a key, or without a stored answer', () => {
   const stored = {
-    ...{ scope: 'u:alice', keyHash: 'a', requestHash: 'b', toolCallId: 'c', traceId: 'd' },
-    ...{ result: '{}', createdAt: NOW },
-  } as const;
+    ...{ scope: 'u:alice' as const, keyHash: 'a', requestHash: 'b' },
+    ...{ toolCallId: 'c', traceId: 'd', result: '{}', createdAt: NOW },
+  };
   const wanted = { requestHash: 'b' };
   expect(findReplay(stored, { wanted, now: NOW })).toBe(stored);
   expect(findReplay(stored, { wanted: null, now: NOW })).toBeNull();
