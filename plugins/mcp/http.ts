@@ -63,6 +63,8 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
   return {
     method: 'POST',
     path: '/v1/mcp',
+    // The tool runner has its own deadlines.
+    deadlineMs: null,
     auth: 'tools',
     tag: 'Tools',
     summary: 'The tools over the Model Context Protocol',
