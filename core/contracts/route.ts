@@ -70,6 +70,8 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   address: string;
   /** Names this request in logs and error bodies: 32 hex digits. */
   traceId: string;
+  /** Of `performance.now()`: deadlines count from here. Goes into the tool calls of a route. */
+  arrivedAt: number;
   signal: AbortSignal;
   setStatus(status: number): void;
   setHeader(name: string, value: string): void;

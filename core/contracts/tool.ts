@@ -128,6 +128,11 @@ export interface ToolRequest<Arguments = unknown> {
   runTraceId?: string;
   signal?: AbortSignal;
 }
+  /**
+   * Of `performance.now()`: the call's deadline counts from here, as from the arrival of the request
+   * that it serves. Default: now.
+   */
+  arrivedAt?: number;
 
 /** What a call gave, and the ids under which it is recorded. */
 export interface ToolResponse<Result = unknown> {

@@ -554,3 +554,19 @@ describe('another user’s memory (T3)', () => {
     expect((await rejection(read)).code).toBe('FILE_NOT_FOUND');
   });
 });
+
+describe('the deadline of a call', () => {
+  it('counts from the arrival that the caller names; a call that is past it is not run', async () => {
+    const core = await openCore();
+    const args = { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x' } };
+    const arrivedAt = performance.now() - 120_000;
+    const late = core.tools.execute('memory_write', { ...args, arrivedAt });
+    expect(await rejection(late)).toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      message: 'The call waited until its deadline and was not run.',
+      retryable: true,
+    });
+    const { result } = await call(core, 'alice', 'memory_list', {});
+    expect(result).toMatchObject({ files: [] });
+  });
+});
