@@ -98,6 +98,8 @@ function toCaller(request: RouteRequest, messages: readonly JSONRPCMessage[]): M
   return {
     // The runner checks it, in the calls that need one.
     userId: request.userId ?? request.header('x-user-id'),
+    // All messages of a list have one deadline; the runner refuses those that have not begun by then.
+    arrivedAt: request.arrivedAt,
     ...(traceparent === null ? {} : { traceparent }),
     ...(idempotencyKey === null ? {} : { idempotencyKey }),
   };
