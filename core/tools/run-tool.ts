@@ -248,10 +248,12 @@ export function createTools(deps: ToolsDependencies): Tools {
     work: Promise<T>,
     { arrivedAt, tool }: { arrivedAt: number; tool: ToolDefinition },
   ): Promise<T> {
-    const { deadlineMs = deps.deadlineMs ?? CALL_DEADLINE_MS, readOnly } = tool;
-    if (deadlineMs === null) return await work;
+    if (tool.deadlineMs === null) return await work;
+    // A tool's own deadline is for the model that it waits for.
+    const ownMs = deps.services.remember === null ? undefined : tool.deadlineMs;
+    const deadlineMs = ownMs ?? deps.deadlineMs ?? CALL_DEADLINE_MS;
     return await withDeadline(work, msLeft(deadlineMs, arrivedAt), () =>
-      readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
+      tool.readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
     );
   }
 

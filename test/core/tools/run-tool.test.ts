@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolRequest } from '../../../core/contracts/tool.ts';
@@ -556,6 +557,23 @@ describe('another user’s memory (T3)', () => {
 });
 
 describe('the deadline of a call', () => {
+  it('is longer for memory_context, which waits for a model where one is configured', async () => {
+    let asked = 0;
+    const model = {
+      name: 'slow',
+      model: 'slow',
+      async generate() {
+        asked += 1;
+        await sleep(100);
+        return { text: '{}', inputTokens: 1, outputTokens: 1 };
+      },
+    };
+    const core = await openCore({ model }, { callDeadlineMs: 50 });
+    await core.files.put('users/alice/a.md', { content: '- Prefers tea.' }, operator);
+    await call(core, 'alice', 'memory_context', { query: 'tea' });
+    expect(asked).toBeGreaterThan(0);
+  });
+
   it('counts from the arrival that the caller names; a call that is past it is not run', async () => {
     const core = await openCore();
     const args = { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x' } };
