@@ -4,6 +4,11 @@
  */
 export const CALL_DEADLINE_MS = 15_000;
 
+/** The whole milliseconds left of `limitMs` from `arrivedAt`, a point of `performance.now()`. */
+export function msLeft(limitMs: number, arrivedAt: number): number {
+  return Math.floor(arrivedAt + limitMs - performance.now());
+}
+
 /**
  * Resolves as `work` does, or rejects with `onLate()` after `limitMs`. It can't stop the work; a late
  * result is dropped.

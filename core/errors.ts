@@ -369,6 +369,14 @@ export function outcomeUnknown(cause?: unknown): MemoryError {
   );
 }
 
+/** `STORAGE_UNAVAILABLE` for a call that did not begin by its deadline: nothing of it was done. */
+export function notRun(): MemoryError {
+  return new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    'The call waited until its deadline and was not run.',
+  );
+}
+
 /**
  * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after its
  * `name`.

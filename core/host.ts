@@ -32,7 +32,7 @@ import { isUuid } from './ids.ts';
 import { assertSchema, compileSchema } from './schemas/validate.ts';
 import { RootTrace } from './telemetry/tracer.ts';
 
-/** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */
+/** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool. */
 const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;
 
 /** A plugin's place in the service: set up once, then started and closed with it. */
@@ -79,7 +79,7 @@ export interface PluginHostDependencies {
   addTool(tool: ToolDefinition): void;
   addRoute(route: RouteDefinition): void;
   addExporter(exporter: TraceExporter): void;
-  /** For tests; default 10 s for a hook and 120 s for a call. */
+  /** For tests; default 10 s for a hook and 120 s for a tool. */
   timeLimits?: { hookMs: number; callMs: number };
 }
 
@@ -93,7 +93,8 @@ const RESERVED_CONFIG_PREFIX = 'service_';
 
 /**
  * Gives one plugin its host. Whatever the plugin adds runs behind a time limit and a catch: a
- * plugin that throws or hangs fails that call, and the service lives.
+ * plugin that throws or hangs fails that call, and the service lives. A route runs within the
+ * deadline of its request.
  */
 export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): PluginHooks {
   const { hookMs, callMs } = deps.timeLimits ?? PLUGIN_TIME_LIMITS;
@@ -160,8 +161,8 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       duringSetUp('addRoute');
       deps.addRoute({
         ...route,
-        deadlineMs: null,
-        handle: (request) => inCall(`route ${route.path}`, () => route.handle(request)),
+        // The deadline is for native promises only, and a plugin may return another thenable.
+        handle: async (request) => await route.handle(request),
       });
     },
     addExporter(exporter) {

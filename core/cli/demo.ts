@@ -264,6 +264,7 @@ class Story {
       stream: Readable.from([]),
       header: () => null,
       userId: null,
+      arrivedAt: performance.now(),
       signal: new AbortController().signal,
       setStatus: () => undefined,
       setHeader: () => undefined,

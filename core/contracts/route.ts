@@ -40,8 +40,9 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   /** Further statuses that are no error and have no body, as 304, with what each means. */
   otherStatuses?: Readonly<Record<number, string>>;
   /**
-   * Milliseconds in which the answer must begin, or it is `STORAGE_UNAVAILABLE`. Default 15,000;
-   * `null` for work with its own deadline, or without one.
+   * Milliseconds from the request's arrival in which the answer must begin, or it is
+   * `STORAGE_UNAVAILABLE`. Default 15,000, also for routes of plugins; `null` for work with its own
+   * deadline, or without one. The time that the body takes to arrive does not count.
    */
   deadlineMs?: number | null;
   errorCodes: readonly ErrorCode[];
@@ -69,6 +70,8 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   address: string;
   /** Names this request in logs and error bodies: 32 hex digits. */
   traceId: string;
+  /** Of `performance.now()`: deadlines count from here. Goes into the tool calls of a route. */
+  arrivedAt: number;
   signal: AbortSignal;
   setStatus(status: number): void;
   setHeader(name: string, value: string): void;

@@ -58,7 +58,8 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
   requiresModel: boolean;
   /**
    * Milliseconds that a call may take from its arrival; then it is answered `STORAGE_UNAVAILABLE`.
-   * Default 15,000: what waits for a model has more. `null` for a plugin's tool, which the host ends.
+   * Default 15,000, also where no model is configured: a tool that waits for one has more. `null` for
+   * a plugin's tool, which the host ends.
    */
   deadlineMs?: number | null;
   /** Off unless the configuration switches it on. */
@@ -127,6 +128,11 @@ export interface ToolRequest<Arguments = unknown> {
    */
   runTraceId?: string;
   signal?: AbortSignal;
+  /**
+   * Of `performance.now()`: the call's deadline counts from here, as from the arrival of the request
+   * that it serves. Default: now.
+   */
+  arrivedAt?: number;
 }
 
 /** What a call gave, and the ids under which it is recorded. */

@@ -5,10 +5,11 @@ import { Router, type RouterMiddleware } from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { Logger } from '../contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
-import { withDeadline } from '../deadline.ts';
+import { msLeft, withDeadline } from '../deadline.ts';
 import {
   invalidField,
   MemoryError,
+  notRun,
   outcomeUnknown,
   toErrorBody,
   toMemoryError,
@@ -151,13 +152,17 @@ function createArea(
       const proceed = (): Promise<unknown> => {
         // Docs and health checks also work before the start and during shutdown.
         if (kind === 'none' || options.isOpen()) return next();
-        return options.open().then(() => options.redispatch(ctx, next));
+        const leftMs = msLeft(options.deadlineMs, exchange.arrivedAt);
+        return withDeadline(options.open(), leftMs, notRun).then(() =>
+          options.redispatch(ctx, next),
+        );
       };
       if (kind !== 'tools' || options.resolveUserId === null) {
         options.auth[kind](exchange);
         return proceed();
       }
-      const timeoutMs = options.signInTimeoutMs;
+      const leftMs = msLeft(options.deadlineMs, exchange.arrivedAt);
+      const timeoutMs = Math.min(options.signInTimeoutMs, leftMs);
       return findSignedIn(options.resolveUserId, { ctx, timeoutMs }).then((userId) => {
         exchange.userId = userId;
         if (userId === null) options.auth[kind](exchange);
@@ -274,11 +279,14 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     exchange.query = checks.parseQuery(ctx.querystring);
     const check = exchange.userId === null ? checks.body : checks.signedInBody;
     if (check !== null) {
+      const readFrom = performance.now();
       const body = await readJsonBody(ctx.req, {
         maxBytes: options.maxBodyBytes,
         timeoutMs: options.bodyTimeoutMs,
         parsed: parsedByHost(ctx),
       });
+      // A slow upload leaves the call its whole time.
+      exchange.arrivedAt += performance.now() - readFrom;
       exchange.body = check(body === undefined ? {} : body);
     }
     if (route.streamedBody !== undefined) assertMediaType(exchange, route.streamedBody);
@@ -308,7 +316,7 @@ function handleInTime(
   const value: unknown = route.handle(exchange);
   const { deadlineMs = defaultMs } = route;
   if (deadlineMs === null || !(value instanceof Promise)) return value;
-  return withDeadline(value, deadlineMs, () =>
+  return withDeadline(value, msLeft(deadlineMs, exchange.arrivedAt), () =>
     route.method === 'GET' ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
   );
 }
@@ -492,6 +500,7 @@ class Exchange implements RouteRequest, RequestHead {
   body: unknown = undefined;
   status: number | null = null;
   headers: [string, string][] | null = null;
+  arrivedAt: number;
   readonly kind: AuthKind;
   readonly #ctx: Context;
   readonly #trustProxy: boolean;
@@ -499,6 +508,8 @@ class Exchange implements RouteRequest, RequestHead {
   #signal: AbortSignal | null = null;
 
   constructor(ctx: Context, kind: AuthKind, trustProxy: boolean) {
+    // After the start, the request is routed again.
+    this.arrivedAt = (ctx as Partial<OwnContext>)[EXCHANGE]?.arrivedAt ?? performance.now();
     this.kind = kind;
     this.#ctx = ctx;
     this.#trustProxy = trustProxy;

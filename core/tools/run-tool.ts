@@ -8,9 +8,9 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../contracts/tool.ts';
-import { CALL_DEADLINE_MS, withDeadline } from '../deadline.ts';
+import { CALL_DEADLINE_MS, msLeft, withDeadline } from '../deadline.ts';
 import { describeError } from '../describe-error.ts';
-import { MemoryError, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
+import { MemoryError, notRun, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import { hashText } from '../files/content.ts';
 import { parseUserId, toScope, type UserId } from '../files/paths.ts';
@@ -136,13 +136,13 @@ export function createTools(deps: ToolsDependencies): Tools {
     { actor: reservedActor }: { actor?: ReservedActor },
   ): Promise<TracedCall> {
     const startedAt = deps.now();
-    const arrivedAt = performance.now();
+    const arrivedAt = request?.arrivedAt ?? performance.now();
     const toolCallId = deps.ids.next();
     let tool = tools.get(name);
     let setupFailure: TracedCall['setupFailure'] = null;
     if (tool === undefined || !deps.exporters.isOpen()) {
       // A plugin's tool is known after its setup, the app's span after the exporters are open.
-      setupFailure = await inTime(deps.ready(), { arrivedAt }).then(
+      setupFailure = await waitForStart(arrivedAt).then(
         () => null,
         (error: unknown) => ({ error }),
       );
@@ -176,7 +176,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     if (actor.value === null) throw actor.error;
     const args = tool.check(request.arguments ?? {});
     if (traced.setupFailure !== null) throw traced.setupFailure.error;
-    await inTime(deps.ready(), { arrivedAt });
+    await waitForStart(arrivedAt);
     deps.checkUser(user.value);
     limit?.check(user.value);
     limit?.take(user.value);
@@ -236,15 +236,24 @@ export function createTools(deps: ToolsDependencies): Tools {
     return error;
   }
 
+  /** A call that has not begun by the deadline is not run. */
+  async function waitForStart(arrivedAt: number): Promise<void> {
+    const leftMs = msLeft(deps.deadlineMs ?? CALL_DEADLINE_MS, arrivedAt);
+    if (leftMs <= 0) throw notRun();
+    await withDeadline(deps.ready(), leftMs, notRun);
+  }
+
   /** Stops waiting at the deadline. The work goes on: the database may still do what it was told. */
   async function inTime<T>(
     work: Promise<T>,
-    { arrivedAt, tool }: { arrivedAt: number; tool?: ToolDefinition },
+    { arrivedAt, tool }: { arrivedAt: number; tool: ToolDefinition },
   ): Promise<T> {
-    const { deadlineMs = deps.deadlineMs ?? CALL_DEADLINE_MS, readOnly = true } = tool ?? {};
-    if (deadlineMs === null) return await work;
-    return await withDeadline(work, arrivedAt + deadlineMs - performance.now(), () =>
-      readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
+    if (tool.deadlineMs === null) return await work;
+    // A tool's own deadline is for the model that it waits for.
+    const ownMs = deps.services.remember === null ? undefined : tool.deadlineMs;
+    const deadlineMs = ownMs ?? deps.deadlineMs ?? CALL_DEADLINE_MS;
+    return await withDeadline(work, msLeft(deadlineMs, arrivedAt), () =>
+      tool.readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
     );
   }
 

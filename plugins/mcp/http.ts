@@ -63,6 +63,8 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
   return {
     method: 'POST',
     path: '/v1/mcp',
+    // The tool runner has its own deadlines.
+    deadlineMs: null,
     auth: 'tools',
     tag: 'Tools',
     summary: 'The tools over the Model Context Protocol',
@@ -96,6 +98,8 @@ function toCaller(request: RouteRequest, messages: readonly JSONRPCMessage[]): M
   return {
     // The runner checks it, in the calls that need one.
     userId: request.userId ?? request.header('x-user-id'),
+    // All messages of a list have one deadline; the runner refuses those that have not begun by then.
+    arrivedAt: request.arrivedAt,
     ...(traceparent === null ? {} : { traceparent }),
     ...(idempotencyKey === null ? {} : { idempotencyKey }),
   };

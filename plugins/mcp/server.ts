@@ -28,7 +28,7 @@ export interface McpOptions {
 }
 
 /** For whom a server works: bound here, so that neither a model nor a client has a place to say it. */
-export interface McpCaller extends Pick<Call, 'idempotencyKey' | 'traceparent'> {
+export interface McpCaller extends Pick<Call, 'idempotencyKey' | 'traceparent' | 'arrivedAt'> {
   /** `null` where nobody is named: then the client can ask what there is, and use nothing of it. */
   userId: string | null;
 }
@@ -58,7 +58,7 @@ export function createMcpServer(
 
   /** What the calls of one request have in common. */
   function toCall(extra: Extra): Call {
-    const { userId, idempotencyKey } = caller;
+    const { userId, idempotencyKey, arrivedAt = performance.now() } = caller;
     const { actor } = options;
     if (userId === null) {
       throw new MemoryError(
@@ -76,6 +76,7 @@ export function createMcpServer(
       ...(typeof traceparent === 'string' ? { traceparent } : {}),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       signal: extra.signal,
+      arrivedAt,
     };
   }
 

@@ -9,6 +9,7 @@ import { createPluginHost } from '../../core/host.ts';
 import { createIdSource } from '../../core/ids.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
+import { route, serveCore } from './http/serve.ts';
 
 type Log = { level: string; fields: Record<string, unknown>; message: string }[];
 
@@ -400,6 +401,28 @@ describe('a hostile plugin', () => {
   });
 });
 
+describe('a route of a plugin', () => {
+  it('has the deadline of all routes, unless it sets its own', async () => {
+    let answer: (value: object) => void = () => undefined;
+    const late = new Promise<object>((resolve) => (answer = resolve));
+    const add = (host: Host) => {
+      const toRoute = (name: string, more: Partial<RouteDefinition>): RouteDefinition =>
+        route({ path: `/v1/${name}`, ...more, handle: () => late });
+      host.addRoute(toRoute('slow', {}));
+      host.addRoute(toRoute('slow-write', { method: 'POST' }));
+      host.addRoute(toRoute('patient', { deadlineMs: null }));
+    };
+    const { request } = await serveCore({ plugins: [plugin(add)] }, { callDeadlineMs: 50 });
+    const patient = request('GET', '/v1/patient');
+    const slow = await request('GET', '/v1/slow');
+    expect([slow.status, slow.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    const slowWrite = await request('POST', '/v1/slow-write');
+    expect(slowWrite.json.error.details).toEqual({ reason: 'outcome_unknown' });
+    answer({ late: true });
+    expect((await patient).json).toEqual({ late: true });
+  });
+});
+
 describe('a plugin that hangs', () => {
   const forever = () => new Promise<never>(() => undefined);
 
@@ -457,16 +480,14 @@ describe('a plugin that hangs', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
-  it('in a tool, a route or an exporter fails that call', async () => {
-    const { hooks, tools, routes, exporters } = await hanging((host) => {
+  it('in a tool or an exporter fails that call', async () => {
+    const { hooks, tools, exporters } = await hanging((host) => {
       host.addTool(tool('slow', { run: forever }));
-      host.addRoute({ path: '/v1/slow', handle: forever } as unknown as RouteDefinition);
       host.addExporter({ name: 'slow', export: forever, close: forever });
     });
     await hooks.setUp();
     const calls = [
       tools[0]?.run({} as never, {}, {} as never),
-      routes[0]?.handle({} as never) as Promise<unknown>,
       exporters[0]?.export([]),
       exporters[0]?.close?.(),
     ];

@@ -108,6 +108,7 @@ export async function runTool(
     {
       context,
       arguments: args ?? {},
+      arrivedAt: request.arrivedAt,
       ...(idempotencyKey === null ? {} : { idempotencyKey }),
       ...(traceparent === null ? {} : { traceparent }),
     },

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
+import { dreaming } from '../../../plugins/dreaming/index.ts';
+import { mcp } from '../../../plugins/mcp/index.ts';
 import { mysql, type MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
@@ -106,7 +108,7 @@ describe('a database whose answers stop while its connections stay open (F21)', 
     onTestFinished(() => proxy.close());
     const storage = mysql({ url: url.replace(/:\d+\//, `:${proxy.port}/`), ...options });
     const service = await serveCore(
-      { storage },
+      { storage, plugins: [dreaming(), mcp()] },
       callDeadlineMs === undefined ? {} : { callDeadlineMs },
     );
     // What still waits for its answer at the end would hold up the close.
@@ -120,10 +122,12 @@ describe('a database whose answers stop while its connections stay open (F21)', 
     '/v1/admin/revisions',
     '/v1/admin/access-logs',
     '/v1/admin/observability/events',
+    '/v1/admin/dream/runs',
+    '/v1/admin/dream/users',
   ];
 
   it('has every call answered by its deadline, however long the database may take', async () => {
-    // A statement may take longer than this test, so nothing but the deadline can end a call.
+    // A statement may take longer than this test.
     const { service, proxy } = await serveBehindProxy({ statementTimeoutMs: 600_000 }, 500);
     expect((await write(service)).status).toBe(200);
     proxy.silence('all');
@@ -131,6 +135,7 @@ describe('a database whose answers stop while its connections stay open (F21)', 
       read(service),
       execute(service, 'find', { query: 'text' }),
       execute(service, 'list', {}),
+      execute(service, 'context', { query: 'text' }),
       ...LISTS.map((path) => service.request('GET', path, { headers: asAdmin })),
       service.request('GET', '/readyz'),
     ]);
@@ -151,6 +156,23 @@ describe('a database whose answers stop while its connections stay open (F21)', 
       expect(json.error.message).toContain('may have been written');
       expect(json.error.details).toEqual({ reason: 'outcome_unknown' });
     }
+    // The messages of a list run four at a time.
+    const reads = Array.from({ length: 6 }, (_, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'memory_read', arguments: { path: 'user/a.md' } },
+    }));
+    const { json: answers } = await service.request('POST', '/v1/mcp', {
+      body: reads,
+      headers: { ...asAgent, 'x-user-id': 'alice', accept: 'application/json, text/event-stream' },
+    });
+    expect(answers).toHaveLength(reads.length);
+    for (const { result } of answers) {
+      expect(result).toMatchObject({ isError: true, _meta: { code: 'STORAGE_UNAVAILABLE' } });
+    }
+    // A time limit of the storage has a cause, which is logged. The deadline has none.
+    expect(service.log.lines.filter(({ message }) => message === 'a request failed')).toEqual([]);
   });
 
   it('works again without a restart once the answers come', async () => {

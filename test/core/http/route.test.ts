@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import Type from 'typebox';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Settings } from '../../../core/config/settings.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { createApp } from '../../../core/http/app.ts';
+import { type AppOptions, createApp } from '../../../core/http/app.ts';
+import { skipTime } from '../../support/clock.ts';
 import { asAdmin, asAgent, route, serve, testCore, type TestServer } from './serve.ts';
 
 const running: TestServer[] = [];
@@ -12,8 +13,9 @@ const running: TestServer[] = [];
 async function start(
   routes: RouteDefinition[],
   settings: Partial<Settings> = {},
+  options: AppOptions = {},
 ): Promise<TestServer> {
-  const service = await serve(routes, settings);
+  const service = await serve(routes, settings, options);
   running.push(service);
   return service;
 }
@@ -437,6 +439,39 @@ describe('the life of the service', () => {
     expect((await request('GET', '/v1/admin/late', { headers: asAdmin })).json).toEqual({
       late: true,
     });
+  });
+
+  it('answers by the deadline when the start takes longer', async () => {
+    const handle = vi.fn(ok);
+    const { request, core } = await start(
+      [route({ path: '/v1/admin/late', auth: 'admin', method: 'POST', handle })],
+      {},
+      { callDeadlineMs: 20 },
+    );
+    core.life.state = 'created';
+    core.ready = () => new Promise(() => undefined);
+    const { status, json } = await request('POST', '/v1/admin/late', { headers: asAdmin });
+    expect([status, json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect(json.error.message).toContain('was not run');
+    expect(handle).not.toHaveBeenCalled();
+  });
+
+  it('counts the start into the deadline', async () => {
+    const handle = () => new Promise(() => undefined);
+    const { request, core } = await start(
+      [route({ path: '/v1/admin/slow', auth: 'admin', handle })],
+      {},
+      { callDeadlineMs: 600_000 },
+    );
+    core.life.state = 'created';
+    const ready = core.ready.bind(core);
+    const skip = skipTime();
+    core.ready = () => {
+      skip(600_000);
+      return ready();
+    };
+    const { status, json } = await request('GET', '/v1/admin/slow', { headers: asAdmin });
+    expect([status, json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
   });
 
   it('refuses work while it closes, and answers what needs none', async () => {

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, request as httpRequest, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { bodyParser } from '@koa/bodyparser';
@@ -12,6 +12,7 @@ import {
   type ResolveUserId,
 } from '../../../core/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { skipTime } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { createApp } from '../../../core/http/app.ts';
 import {
@@ -251,6 +252,47 @@ describe('with resolveUserId', () => {
     fail(new Error('too late'));
     isLate = false;
     expect((await request('GET', '/v1/tools')).status).toBe(200);
+  });
+
+  it('counts the sign-in into the deadline of a call', async () => {
+    const skip = skipTime();
+    const { request } = await mounted({}, () => {
+      skip(20_000);
+      return 'alice';
+    });
+    const late = await request('POST', execute('memory_write'), { body: write });
+    expect([late.status, late.json.error?.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect(late.json.error.message).toContain('was not run');
+  });
+
+  it('leaves a call its whole deadline after a slow upload', async () => {
+    const skip = skipTime();
+    const service = await openService();
+    await service.start();
+    const text = JSON.stringify(write);
+    let send: () => void = () => undefined;
+    const resolveUserId = () => {
+      // By then the service waits for the rest of the body.
+      setImmediate(() => {
+        skip(20_000);
+        send();
+      });
+      return 'alice';
+    };
+    const { port } = await listen(service.callback({ resolveUserId }));
+    const status = await new Promise((resolve, reject) => {
+      const upload = httpRequest(
+        {
+          ...{ port, host: '127.0.0.1', method: 'POST', path: execute('memory_write') },
+          headers: { 'content-type': 'application/json', 'content-length': text.length },
+        },
+        (answer) => resolve(answer.resume().statusCode),
+      );
+      upload.on('error', reject);
+      send = () => upload.end(text.slice(1));
+      upload.write(text.slice(0, 1));
+    });
+    expect(status).toBe(200);
   });
 
   it('asks for the API key at a plugin’s route that knows of no signed-in user', async () => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolRequest } from '../../../core/contracts/tool.ts';
@@ -552,5 +553,38 @@ describe('another user’s memory (T3)', () => {
     await core.files.put('users/alice/a.md', { content: 'x' }, operator);
     const read = call(core, 'bob', 'memory_read', { path: 'user/a.md' });
     expect((await rejection(read)).code).toBe('FILE_NOT_FOUND');
+  });
+});
+
+describe('the deadline of a call', () => {
+  it('is longer for memory_context, which waits for a model where one is configured', async () => {
+    let asked = 0;
+    const model = {
+      name: 'slow',
+      model: 'slow',
+      async generate() {
+        asked += 1;
+        await sleep(100);
+        return { text: '{}', inputTokens: 1, outputTokens: 1 };
+      },
+    };
+    const core = await openCore({ model }, { callDeadlineMs: 50 });
+    await core.files.put('users/alice/a.md', { content: '- Prefers tea.' }, operator);
+    await call(core, 'alice', 'memory_context', { query: 'tea' });
+    expect(asked).toBeGreaterThan(0);
+  });
+
+  it('counts from the arrival that the caller names; a call that is past it is not run', async () => {
+    const core = await openCore();
+    const args = { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x' } };
+    const arrivedAt = performance.now() - 120_000;
+    const late = core.tools.execute('memory_write', { ...args, arrivedAt });
+    expect(await rejection(late)).toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      message: 'The call waited until its deadline and was not run.',
+      retryable: true,
+    });
+    const { result } = await call(core, 'alice', 'memory_list', {});
+    expect(result).toMatchObject({ files: [] });
   });
 });

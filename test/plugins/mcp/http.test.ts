@@ -5,7 +5,7 @@ import type { Plugin } from '../../../core/contracts/plugin.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { compileSchema } from '../../../core/schemas/validate.ts';
 import { ADMIN_SECRET, asAdmin, asAgent } from '../../core/http/serve.ts';
-import { manualClock } from '../../support/clock.ts';
+import { manualClock, skipTime } from '../../support/clock.ts';
 import { openCore } from '../../support/service.ts';
 import { connect, serveMcp, textOf } from './clients.ts';
 
@@ -311,6 +311,45 @@ describe('tools over streamable HTTP', () => {
     const refused = await posing.callTool(file('user/c.md', 'x'));
     expect(textOf(refused)).toMatch(/^Error INVALID_REQUEST: context\.actor must not be one of/);
   });
+});
+
+it('answers what a list has not begun by the deadline, without running it', async () => {
+  const { plugin, events, release } = waiting();
+  const { request } = await serveMcp({ plugins: [plugin] });
+  const skip = skipTime();
+  let begun = 0;
+  const allBegun = new Promise<void>((resolve) => {
+    events.addEventListener('begun', () => {
+      begun += 1;
+      if (begun === 4) resolve();
+    });
+  });
+  const calls = [
+    ...Array.from({ length: 4 }, () => ({ name: 'memory_wait', arguments: {} })),
+    file('user/a.md', 'text'),
+    { name: 'memory_list', arguments: {} },
+  ];
+  const body: object[] = calls.map((params, id) => ({ ...list, id, method: 'tools/call', params }));
+  body.push({ ...list, id: 6, method: 'resources/list' });
+  const posted = request('POST', '/v1/mcp', { headers: asAlice, body });
+  await allBegun;
+  skip(20_000);
+  release();
+  const { json } = await posted;
+  const answers = json.toSorted((a: { id: number }, b: { id: number }) => a.id - b.id);
+  expect(answers.map(({ id }: { id: number }) => id)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  const [waited, ...rest] = answers.slice(3);
+  expect(waited.result.structuredContent).toEqual({ how: 'released' });
+  expect(rest).toMatchObject([
+    { result: { isError: true, _meta: { code: 'STORAGE_UNAVAILABLE' } } },
+    { result: { isError: true, _meta: { code: 'STORAGE_UNAVAILABLE' } } },
+    { error: { data: { code: 'STORAGE_UNAVAILABLE', retryable: true } } },
+  ]);
+  expect(textOf(rest[0].result)).toContain('was not run');
+  const read = { name: 'memory_read', arguments: { path: 'user/a.md' } };
+  const after = { ...list, method: 'tools/call', params: read };
+  const { json: found } = await request('POST', '/v1/mcp', { headers: asAlice, body: after });
+  expect(found.result._meta.code).toBe('FILE_NOT_FOUND');
 });
 
 it('is in the OpenAPI description, with the key that it needs', async () => {
