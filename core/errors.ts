@@ -378,6 +378,18 @@ export function notRun(): MemoryError {
 }
 
 /**
+ * Reads for the answer to a write that was made. An error that asks to repeat the call becomes
+ * {@link outcomeUnknown}, so that nobody repeats the write unawares.
+ */
+export async function readAfterWrite<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw toMemoryError(error).retryable ? outcomeUnknown(error) : error;
+  }
+}
+
+/**
  * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after its
  * `name`.
  *

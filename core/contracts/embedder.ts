@@ -1,3 +1,5 @@
+import type { MemoryError } from '../errors.ts';
+
 /**
  * Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`; Callers see `details.reason`
  * and `details.providerStatus`, but not the message.
@@ -30,4 +32,9 @@ export interface EmbedOptions {
   signal?: AbortSignal;
   /** Called with the tokens that the provider counted, once for each of its answers. */
   onTokens?(tokens: number): void;
+  /**
+   * Called with the error of a request that the embedder repeats. If the signal fires meanwhile, the
+   * call failed because of this error.
+   */
+  onFailure?(error: MemoryError): void;
 }

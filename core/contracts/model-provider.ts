@@ -1,3 +1,4 @@
+import type { MemoryError } from '../errors.ts';
 import type { JsonSchema } from './tool.ts';
 
 /**
@@ -21,6 +22,11 @@ export interface GenerateRequest {
   /** Whether a reply that `maxTokens` cut off is returned as far as it goes; default: it fails. */
   acceptsCutOff?: boolean;
   signal?: AbortSignal;
+  /**
+   * Called with the error of a request that the provider repeats. If the signal fires meanwhile, the
+   * call failed because of this error.
+   */
+  onFailure?(error: MemoryError): void;
 }
 
 /** The reply as it came, with the tokens that the provider counted. */

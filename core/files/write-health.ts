@@ -35,8 +35,11 @@ export function createWriteHealth({ leases }: { leases: LeaseStore }): WriteHeal
   let probing: Promise<void> | null = null;
 
   function note(kind: 'memory' | 'log' | 'probe', error: unknown): void {
-    if (error === null) failures.delete(kind);
-    else {
+    if (error === null) {
+      failures.delete(kind);
+      // Any write proves as much as a test write: that the database takes writes.
+      failures.delete('probe');
+    } else {
       const { code } = toMemoryError(error);
       // Other errors are about the write, not the database.
       if (!FAILURES.includes(code)) return;

@@ -4,6 +4,7 @@ import type {
   ModelProvider,
 } from '../contracts/model-provider.ts';
 import type { ToolCall } from '../contracts/tool.ts';
+import type { MemoryError } from '../errors.ts';
 import { createProviderError } from '../provider-failure.ts';
 import { CircuitBreaker } from '../circuit-breaker.ts';
 import { toModelError } from './guarded-model.ts';
@@ -38,11 +39,11 @@ export function createModel(provider: ModelProvider, circuit = new CircuitBreake
     const slow = new AbortController();
     const signal =
       call.signal === undefined ? slow.signal : AbortSignal.any([call.signal, slow.signal]);
-    const timer = setTimeout(() => {
-      slow.abort(createProviderError('MODEL_TIMEOUT', { reason: 'timeout', limitMs: timeoutMs }));
-    }, timeoutMs);
+    let failure = createProviderError('MODEL_TIMEOUT', { reason: 'timeout', limitMs: timeoutMs });
+    const onFailure = (error: MemoryError) => void (failure = error);
+    const timer = setTimeout(() => slow.abort(failure), timeoutMs);
     try {
-      return await provider.generate({ ...request, signal });
+      return await provider.generate({ ...request, signal, onFailure });
     } finally {
       clearTimeout(timer);
     }

@@ -1,7 +1,7 @@
 import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { MemoryError, readAfterWrite, toMemoryError } from '../../core/errors.ts';
 import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { type DecidedRun, decideOnRun, type Decision } from './decide-on-run.ts';
 import { judgeUser } from './eligibility.ts';
@@ -127,7 +127,7 @@ export function createRuns(
       });
       active.get(id)?.stopping.abort(new Stopped('canceled'));
       await Promise.allSettled([...underWay].filter(([, of]) => of === id).map(([work]) => work));
-      return await findReconciled(id);
+      return await readAfterWrite(() => findReconciled(id));
     },
 
     async revert(id, caller) {

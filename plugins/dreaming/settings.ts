@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox';
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
+import { readAfterWrite } from '../../core/errors.ts';
 import { MIN_RUN_TOKENS } from './tokens.ts';
 
 const integer = (minimum: number, maximum: number, description: string) =>
@@ -108,7 +109,7 @@ export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsRead
     read,
     async write(changes, caller) {
       await host.config.set({ ...changes }, caller);
-      return await read();
+      return await readAfterWrite(read);
     },
     invalidKeys: () => [...invalid.keys()],
   };

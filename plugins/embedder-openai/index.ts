@@ -120,11 +120,11 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     dimensions,
     maxTokens: settings.maxTokens ?? family?.maxTokens ?? USUAL_MAX_TOKENS,
     prefixes: { question: settings.questionPrefix, passage: settings.passagePrefix },
-    async embed(texts, { signal, onTokens }) {
+    async embed(texts, { signal, onTokens, onFailure }) {
       const vectors: Float32Array[] = [];
       for (let at = 0; at < texts.length; at += batchSize) {
         const batch = texts.slice(at, at + batchSize);
-        const answer = await call(signal, (own) => embedBatch(batch, own));
+        const answer = await call({ signal, onFailure }, (own) => embedBatch(batch, own));
         vectors.push(...answer.vectors);
         onTokens?.(answer.tokens);
       }

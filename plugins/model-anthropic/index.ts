@@ -82,7 +82,7 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
         opening = null;
         throw error;
       });
-      return await call(request.signal, async (signal) => {
+      return await call(request, async (signal) => {
         const body = toBody(request, settings);
         const answer: unknown = await client.messages.create(body, { signal });
         return readAnswer(answer, request);

@@ -106,7 +106,7 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
   return {
     name: 'openai',
     model,
-    generate: (request) => call(request.signal, (signal) => ask(request, signal)),
+    generate: (request) => call(request, (signal) => ask(request, signal)),
   };
 }
 

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { isAllowedBaseUrl } from '../../core/config/base-url.ts';
 import { ConfigError } from '../../core/config/error.ts';
 import type { OptionTable, ReadOptions } from '../../core/config/option.ts';
-import { callProvider, type CallPolicy } from './call.ts';
+import { callProvider, type CallOptions, type CallPolicy } from './call.ts';
 import { createProviderFetch, type ProviderFetch, type Resolve } from './fetch.ts';
 
 /** The options that all providers have; the base URL and the time limit have their own defaults. */
@@ -57,10 +57,7 @@ export interface Provider {
   /** For the SDK's client. */
   fetch: ProviderFetch;
   /** Runs attempts until one succeeds, as {@link callProvider}. */
-  call<T>(
-    signal: AbortSignal | undefined,
-    attempt: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
+  call<T>(options: CallOptions, attempt: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -86,5 +83,5 @@ export function openProvider(
     ...(resolve === null ? {} : { resolve }),
   });
   const policy = { ...options, ...named };
-  return { fetch, call: (signal, attempt) => callProvider(policy, { signal, attempt }) };
+  return { fetch, call: (own, attempt) => callProvider(policy, own, attempt) };
 }

@@ -27,8 +27,6 @@ export interface Session extends Connection {
 export interface ConnectionsOptions {
   limit: number;
   setup: readonly string[];
-  /** The time limit of a statement; default `settings.statementTimeoutMs`. */
-  statementTimeoutMs?: number;
 }
 
 /** Options for lending a connection. */
@@ -37,6 +35,8 @@ export interface UseOptions {
   behind?: (session: Session) => Promise<void>;
   /** The deadline, as a point of `performance.now()`: no statement is sent or awaited after it. */
   until?: number;
+  /** The time limit of each statement of `run`; default `settings.statementTimeoutMs`. */
+  statementTimeoutMs?: number;
 }
 
 /**
@@ -53,11 +53,8 @@ export class Connections {
   private readonly underWay = new Set<Promise<unknown>>();
   private isClosed = false;
 
-  constructor(
-    settings: MysqlSettings,
-    { limit, setup, statementTimeoutMs = settings.statementTimeoutMs }: ConnectionsOptions,
-  ) {
-    this.timeoutMs = statementTimeoutMs;
+  constructor(settings: MysqlSettings, { limit, setup }: ConnectionsOptions) {
+    this.timeoutMs = settings.statementTimeoutMs;
     this.setup = setup;
     this.pool = createPool({
       ...settings.server,
@@ -68,7 +65,7 @@ export class Connections {
       multipleStatements: false,
       connectionLimit: limit,
       maxPreparedStatements: KEPT_STATEMENTS,
-      connectTimeout: Math.min(statementTimeoutMs, 5_000),
+      connectTimeout: Math.min(this.timeoutMs, 5_000),
     });
   }
 
@@ -91,7 +88,7 @@ export class Connections {
 
   private async lend<T>(
     run: (session: Session) => Promise<T>,
-    { behind, until = Number.POSITIVE_INFINITY }: UseOptions,
+    { behind, until = Number.POSITIVE_INFINITY, statementTimeoutMs }: UseOptions,
     resolve: (value: T) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
@@ -102,13 +99,15 @@ export class Connections {
       reject(error);
       return;
     }
-    const session = new PooledSession(connection, { timeoutMs: this.timeoutMs, until });
+    const limits = { timeoutMs: this.timeoutMs, until };
+    const session = new PooledSession(connection, limits);
     try {
       if (!this.prepared.has(connection)) {
         connection.on('error', ignore);
         for (const sql of this.setup) await session.command(sql);
         this.prepared.add(connection);
       }
+      limits.timeoutMs = statementTimeoutMs ?? this.timeoutMs;
       resolve(await run(session));
     } catch (error) {
       reject(error);

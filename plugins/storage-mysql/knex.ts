@@ -1,9 +1,12 @@
 import type { Knex } from 'knex';
 import { createKnex } from '../storage-knex/knex-connection.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, UseOptions } from './connections.ts';
 
 /** Knex on our own connections, so that their time limit and their handling of lost ones apply. */
-export function createMysqlKnex(connections: Connections): Promise<Knex> {
+export function createMysqlKnex(
+  connections: Connections,
+  options: Pick<UseOptions, 'statementTimeoutMs'> = {},
+): Promise<Knex> {
   const config: Knex.Config = {
     client: 'mysql2',
     // Knex would use this as the character set of new tables.
@@ -11,7 +14,7 @@ export function createMysqlKnex(connections: Connections): Promise<Knex> {
     postProcessResponse: (result: unknown) => (isRawAnswer(result) ? result[0] : result),
   };
   return createKnex(config, async (sql, bindings) => {
-    const result = await connections.use((session) => session.query(sql, bindings));
+    const result = await connections.use((session) => session.query(sql, bindings), options);
     return [result, Array.isArray(result) ? [] : undefined];
   });
 }

@@ -39,8 +39,6 @@ import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
 /** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
-/** The time limit of one statement of a migration, which may rewrite a large table. */
-const MIGRATION_STATEMENT_MS = 3_600_000;
 /**
  * How long a read or a write of memory may take with all its statements and retries. This is below
  * the 15 s of a call, so a write is not started again after its call was given up.
@@ -218,11 +216,7 @@ export class MysqlDatabase implements SqlDatabase {
       await migrateDatabase({
         connections: agents,
         connectForChanges: () =>
-          new Connections(settings, {
-            limit: 1,
-            setup: setup('migrations'),
-            statementTimeoutMs: MIGRATION_STATEMENT_MS,
-          }),
+          new Connections(settings, { limit: 1, setup: setup('migrations') }),
         lockTimeoutMs: settings.lockTimeoutMs,
         log,
       });

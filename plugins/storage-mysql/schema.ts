@@ -24,6 +24,10 @@ const LEASE = 'schema';
 const LEASE_MS = 15_000;
 /** How long after a renewal the lease is certainly still held. */
 const SURE_MS = 1_000;
+/** The time limit of one statement that may rewrite a large table. */
+const SLOW_STATEMENT_MS = 3_600_000;
+/** The log warns of a step that takes longer. */
+const LONG_STEP_MS = 5_000;
 /** Pause between two attempts to get the lease. */
 const LOOK_MS = 100;
 
@@ -34,7 +38,7 @@ const EXISTS = [1050, 1061];
 /** The parts of a migration. */
 export interface MigrationOptions {
   connections: Connections;
-  /** Opens connections for long statements, when there is something to do. */
+  /** Opens connections for the statements of a migration, when there is something to do. */
   connectForChanges: () => Connections;
   lockTimeoutMs: number;
   log: StorageOptions['log'];
@@ -43,11 +47,12 @@ export interface MigrationOptions {
 /**
  * Migrates the schema to the newest version. If several instances start at once, one of them does
  * it under a lease that it keeps renewing. The others wait until it has finished or died; each step
- * can be repeated, so the next instance continues where it stopped. Throws `STORAGE_UNAVAILABLE`
- * for a schema of a later version.
+ * can be repeated, so the next instance continues where it stopped. Only statements over existing
+ * rows get more time than others: after a lost answer, the lease would be renewed for as long. Throws
+ * `STORAGE_UNAVAILABLE` for a schema of a later version.
  */
 export async function migrateDatabase(options: MigrationOptions): Promise<void> {
-  let changing: { connections: Connections; knex: KnexConnection } | null = null;
+  let changing: Changing | null = null;
   let hasWaited = false;
   try {
     for (;;) {
@@ -55,8 +60,7 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
       assertKnownSchema(from);
       if (from === SCHEMA_VERSION) return;
       changing ??= await openChanges(options);
-      const { knex } = changing;
-      const leases = await openLeases(knex, options);
+      const leases = await openLeases(changing.quick, options);
       const fence = await leases.claim(LEASE, randomUUID(), LEASE_MS);
       if (fence === null) {
         if (!hasWaited) options.log.info({}, 'another instance changes the schema');
@@ -64,20 +68,33 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
         await sleep(LOOK_MS);
         continue;
       }
-      await migrateUnderLease(knex, { leases, fence }, options);
+      await migrateUnderLease(changing, { leases, fence }, options);
     }
   } finally {
     await changing?.connections.close();
   }
 }
 
-async function openChanges({ connectForChanges }: MigrationOptions) {
+interface Changing {
+  connections: Connections;
+  quick: KnexConnection;
+  /** The same connections, with more time for each statement. */
+  slow: KnexConnection;
+}
+
+async function openChanges({ connectForChanges }: MigrationOptions): Promise<Changing> {
   const connections = connectForChanges();
-  return { connections, knex: toKnexConnection(await createMysqlKnex(connections), MYSQL_DIALECT) };
+  const connect = async (options: { statementTimeoutMs?: number }) =>
+    toKnexConnection(await createMysqlKnex(connections, options), MYSQL_DIALECT);
+  return {
+    connections,
+    quick: await connect({}),
+    slow: await connect({ statementTimeoutMs: SLOW_STATEMENT_MS }),
+  };
 }
 
 async function migrateUnderLease(
-  knex: KnexConnection,
+  { quick, slow }: Changing,
   { leases, fence }: { leases: LeaseStore; fence: number },
   { connections, log }: MigrationOptions,
 ): Promise<void> {
@@ -85,25 +102,32 @@ async function migrateUnderLease(
     // If renewing fails, the renewal before the next step reports it.
     leases.renew(LEASE, fence, LEASE_MS).catch(() => undefined);
   }, LEASE_MS / 3);
+  let warning: NodeJS.Timeout | undefined;
   try {
     // Reads the version again: another instance may have migrated until the lease became free.
     const from = await readSchemaVersion(connections);
     if (from >= SCHEMA_VERSION) return;
     log.info({ from, to: SCHEMA_VERSION }, 'changing the schema of the database');
     let renewedAt = performance.now();
-    const beforeStep = async () => {
+    const beforeStep = async (step: string) => {
+      clearTimeout(warning);
+      warning = setTimeout(() => {
+        log.warn({ step }, 'a step of the migration takes long; other instances wait for it');
+      }, LONG_STEP_MS);
       const now = performance.now();
       if (now - renewedAt < SURE_MS) return;
       if (!(await leases.renew(LEASE, fence, LEASE_MS))) throw new LeaseLost();
       renewedAt = now;
     };
-    await migrate(knex, { from, beforeStep });
+    // A new database has no rows.
+    await migrate(quick, { from, slow: from === 0 ? quick : slow, beforeStep });
   } catch (error) {
     // Another instance took over while this process was stopped. The caller checks again.
     if (error instanceof LeaseLost || EXISTS.includes(numberOf(error))) return;
     throw error;
   } finally {
     clearInterval(heartbeat);
+    clearTimeout(warning);
     await leases.release(LEASE, fence);
   }
 }

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
+import { readAfterWrite } from '../../errors.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import {
   AdminDeleteAnswer,
@@ -77,7 +78,8 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
           core.files.put(path, { ...request.body, ifVersion }, toCaller(request)),
         );
         request.setHeader('ETag', toVersionTag(version));
-        return { file: await core.fileLists.present(path), version, revisionId, unchanged };
+        const file = await readAfterWrite(() => core.fileLists.present(path));
+        return { file, version, revisionId, unchanged };
       },
     }),
     adminRoute('Files', {

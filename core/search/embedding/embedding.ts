@@ -140,13 +140,22 @@ export function createEmbedding(
   ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     if (!circuit.tryEnter()) throw failure(circuit.explain());
+    const noAnswer = failure({ reason: 'timeout', limitMs });
+    let late = noAnswer;
     const slow = new AbortController();
     const timer = setTimeout(() => slow.abort(), limitMs);
     const stop = signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]);
     try {
       let tokens = 0;
       const given = await untilAborted(stop, () =>
-        embedder.embed(texts, { signal: stop, onTokens: (count) => (tokens += count) }),
+        embedder.embed(texts, {
+          signal: stop,
+          onTokens(count) {
+            tokens += count;
+            late = noAnswer;
+          },
+          onFailure: (error) => (late = toProviderError(error, ['EMBEDDING_FAILED'], name)),
+        }),
       );
       const vectors = check(given, texts.length, dimensions);
       judge?.(vectors);
@@ -156,7 +165,7 @@ export function createEmbedding(
       const isSlow = slow.signal.aborted;
       const isGivenUp = signal?.aborted === true && !isSlow;
       const error = isSlow
-        ? failure({ reason: 'timeout', limitMs })
+        ? late
         : isGivenUp
           ? failure({ reason: 'aborted' }, thrown)
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);

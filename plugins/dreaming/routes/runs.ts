@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { DreamRunRecord } from '../../../core/contracts/dreams.ts';
 import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
-import { MemoryError } from '../../../core/errors.ts';
+import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import { answerList } from '../../../core/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
@@ -113,7 +113,7 @@ export function runsRoutes(deps: {
           ...{ verb, paths, operations: body.operations ?? null },
           caller: { address, traceId },
         });
-        const detail = await toRunDetail(host, run);
+        const detail = await readAfterWrite(() => toRunDetail(host, run));
         const decided = detail.operations
           .filter(({ number }) => picked.includes(number))
           .map(({ number, status, why }) => ({ number, status, why }));
@@ -139,7 +139,7 @@ export function runsRoutes(deps: {
       }
       await recover();
       const run = await runs.cancel(params['id'] ?? '', { address, traceId });
-      return await toRunDetail(host, run);
+      return await readAfterWrite(() => toRunDetail(host, run));
     },
   });
 
@@ -155,7 +155,7 @@ export function runsRoutes(deps: {
     async handle({ params, address, traceId }) {
       const { run, files } = await runs.revert(params['id'] ?? '', { address, traceId });
       return {
-        ...(await toRunDetail(host, run)),
+        ...(await readAfterWrite(() => toRunDetail(host, run))),
         reverted: files
           .filter((file) => !isLeft(file))
           .map(({ path, version, revisionId, why }) => ({

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
-import { MemoryError } from '../../../core/errors.ts';
+import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import { answerList } from '../../../core/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
@@ -109,9 +109,11 @@ export function usersRoutes(deps: {
           lastQualifyingAt: null,
           record: null,
         };
-        const user = (await dreams.user(scope)) ?? unknown;
+        const view = await readAfterWrite(async () => {
+          const user = (await dreams.user(scope)) ?? unknown;
+          return toUserView(user, await look());
+        });
         // A user without memory has no scope yet, and is paused all the same.
-        const view = toUserView(user, await look());
         return { ...view, paused };
       },
     }),
@@ -134,7 +136,7 @@ export function usersRoutes(deps: {
           settings: await settings.read(),
           caller: { address, traceId },
         });
-        return await toRunDetail(host, begun);
+        return await readAfterWrite(() => toRunDetail(host, begun));
       },
     }),
   ];

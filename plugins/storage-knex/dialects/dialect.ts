@@ -64,8 +64,8 @@ export interface Dialect {
   columnType(kind: ColumnKind, length: number | undefined): string;
   /** The text after the closing bracket of `create table`. */
   tableSuffix(table: TableDefinition): string;
-  /** Creates an index that may exist already. */
-  createIndex(knex: Knex, index: IndexDefinition): Promise<void>;
+  /** Creates an index that may exist already, through `slow`, which has time for existing rows. */
+  createIndex(knex: Knex, index: IndexDefinition, slow: Knex): Promise<void>;
 
   /** Writes rows. A set has each file, scope or id at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;

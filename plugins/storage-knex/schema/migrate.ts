@@ -24,11 +24,13 @@ export function assertKnownSchema(version: number): void {
   );
 }
 
-/** The version to start from, and a hook before each statement. */
+/** The version to start from, and a hook before each step, with what the step does. */
 export interface MigrateOptions {
   from: number;
   migrations?: readonly Migration[];
-  beforeStep?: () => Promise<void>;
+  /** Runs the statements whose time grows with the existing rows; default: the connection. */
+  slow?: KnexConnection;
+  beforeStep?: (step: string) => Promise<void>;
 }
 
 /**
@@ -38,14 +40,20 @@ export interface MigrateOptions {
  */
 export async function migrate(
   connection: KnexConnection,
-  { from, migrations = MIGRATIONS, beforeStep = () => Promise.resolve() }: MigrateOptions,
+  {
+    from,
+    migrations = MIGRATIONS,
+    slow = connection,
+    beforeStep = () => Promise.resolve(),
+  }: MigrateOptions,
 ): Promise<void> {
   for (const migration of migrations.slice(from)) {
+    const title = toTitle(migration);
     for (const step of migration.steps) {
-      await beforeStep();
-      await runStep(connection, step);
+      await beforeStep(`${title}: ${describeStep(step)}`);
+      await runStep(connection, step, slow);
     }
-    await beforeStep();
+    await beforeStep(`${title}: write the version`);
     const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
     await connection.knex('svc_meta').insert(row).onConflict('key').merge();
   }
@@ -58,29 +66,39 @@ export function planMigration(
 ): MigrationPlan {
   assertKnownSchema(from);
   const steps = migrations.slice(from).flatMap((migration) => {
-    const name = `${String(migration.version).padStart(4, '0')} ${migration.name}`;
-    return migration.steps.map((step) => `${name}: ${describeStep(step)}`);
+    const title = toTitle(migration);
+    return migration.steps.map((step) => `${title}: ${describeStep(step)}`);
   });
   return { from, to: migrations.length, steps };
 }
 
-async function runStep(connection: KnexConnection, step: MigrationStep): Promise<void> {
+/** As in `0001 memory`. */
+function toTitle({ version, name }: Migration): string {
+  return `${String(version).padStart(4, '0')} ${name}`;
+}
+
+async function runStep(
+  connection: KnexConnection,
+  step: MigrationStep,
+  slow: KnexConnection,
+): Promise<void> {
   const { knex, dialect } = connection;
   if ('createTable' in step) {
     if (await knex.schema.hasTable(step.createTable.name)) return;
     await knex.raw(createTable(connection, step.createTable));
   } else if ('changeRows' in step) {
-    await step.changeRows.run(connection);
+    await step.changeRows.run(slow);
   } else if ('addColumn' in step) {
-    await addColumn(connection, step.addColumn);
+    await addColumn(connection, step.addColumn, slow);
   } else {
-    await dialect.createIndex(knex, step.createIndex);
+    await dialect.createIndex(knex, step.createIndex, slow.knex);
   }
 }
 
 async function addColumn(
   { knex, dialect }: KnexConnection,
   { table, column, value }: AddedColumn,
+  slow: KnexConnection,
 ): Promise<void> {
   if (await knex.schema.hasColumn(table, column.name)) return;
   const [statement] = knex.schema
@@ -90,7 +108,7 @@ async function addColumn(
       if (value !== undefined) added.notNullable().defaultTo(value);
     })
     .toSQL();
-  await knex.raw((statement as { sql: string }).sql);
+  await slow.knex.raw((statement as { sql: string }).sql);
 }
 
 /** One statement, so that a table exists with all its columns or not at all. */

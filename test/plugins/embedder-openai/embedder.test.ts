@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { MemoryError } from '../../../core/errors.ts';
 import { openai, type OpenAIEmbedderOptions } from '../../../plugins/embedder-openai/index.ts';
 import { embedWords } from '../../support/provider-server/embed.ts';
 import { EMBEDDINGS, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
@@ -129,6 +130,21 @@ describe('a server that misbehaves', () => {
     );
     expect(await embedder().embed(TEXTS, {})).toHaveLength(2);
     expect(server.received).toHaveLength(3);
+  });
+
+  it('is named with its last answer when the time ends during a retry', async () => {
+    let asked = 0;
+    server.always(({ sendJson }) => {
+      if ((asked += 1) === 1) sendJson(500, {});
+    });
+    const failures: MemoryError[] = [];
+    const call = embedder({ timeoutMs: 2_000 }).embed(TEXTS, {
+      onFailure: (error) => failures.push(error),
+    });
+    const expected = { reason: 'unavailable', providerStatus: 500 };
+    expect((await rejection(call)).details).toMatchObject(expected);
+    expect(failures).toMatchObject([{ code: 'EMBEDDING_FAILED', details: expected }]);
+    expect(asked).toBe(2);
   });
 
   it('is left alone once the caller gives up', async () => {

@@ -148,6 +148,60 @@ describe('the schema on MariaDB', () => {
   });
 });
 
+describe('a migration whose answer is lost while the connection stays open', () => {
+  it('stops no instance: the statement fails in the usual time, and another instance goes on', async () => {
+    const port = await sharedMariadb();
+    const proxy = await startFaultProxy(port);
+    onTestFinished(() => proxy.close());
+    const url = (await newDatabase()).replace(`:${port}/`, `:${proxy.port}/`);
+    const [first, second] = [1, 2].map(() => mysql({ url, statementTimeoutMs: 2_000 }));
+    if (first === undefined || second === undefined) throw new Error('There are two.');
+    onTestFinished(() => second.close());
+    const isLost = new Promise<void>((resolve) => {
+      proxy.silence((sql) => {
+        if (!sql.startsWith('create table `svc_content`')) return false;
+        proxy.silence(null);
+        resolve();
+        return true;
+      });
+    });
+    const failed = rejection(first.init({ log: quiet, now: Date.now }));
+    await isLost;
+    await second.init({ log: quiet, now: Date.now });
+    expect(await failed).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    await write(second, alice, 'text');
+  });
+
+  it('gives a step over existing rows more time, and warns of it once', async () => {
+    const url = await newDatabase();
+    await (await open(url)).close();
+    await query(url, `update svc_meta set value = '10' where \`key\` = 'schema_version'`);
+    const port = await sharedMariadb();
+    const proxy = await startFaultProxy(port);
+    onTestFinished(() => proxy.close());
+    const warnings: unknown[] = [];
+    let warned = () => {};
+    const isWarned = new Promise<void>((resolve) => (warned = resolve));
+    const warn = (fields: object, message: string) => {
+      warnings.push([fields, message]);
+      warned();
+    };
+    const isHeld = proxy.hold(
+      'after',
+      (sql) => sql.startsWith('update `svc_file_stat`'),
+      () => isWarned,
+    );
+    const through = url.replace(`:${port}/`, `:${proxy.port}/`);
+    const storage = mysql({ url: through, statementTimeoutMs: 2_000 });
+    onTestFinished(() => storage.close());
+    await storage.init({ log: { ...quiet, warn }, now: Date.now });
+    await isHeld;
+    const step = '0011 last shown: take the last read as the last time shown';
+    expect(warnings).toEqual([[{ step }, expect.stringContaining('takes long')]]);
+    await write(storage, alice, 'text');
+  });
+});
+
 describe('the server', () => {
   it.each([
     ['10.11.19-MariaDB-0+deb12u1'],

@@ -348,6 +348,30 @@ describe('an embedder that is down', () => {
     }
   });
 
+  it.each([500, 429])(
+    'is named with its %i when the time for a question ends during a retry',
+    async (status) => {
+      const { baseUrl } = server;
+      const core = await openCore({
+        embedder: openai({ baseUrl, name: 'meaning', dimensions: 8 }),
+        search: { embedTimeoutMs: 3_000 },
+      });
+      await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+      await embed(core);
+      // The retry is never answered.
+      let asked = 0;
+      server.always(({ sendJson }) => {
+        if ((asked += 1) === 1) sendJson(status, {});
+      });
+      expect(await find(core, 'ann', 'beverage')).toMatchObject({
+        mode: 'text',
+        degraded: expect.stringContaining(`The embedder failed: the provider answered ${status}`),
+        results: [],
+      });
+      expect(asked).toBe(2);
+    },
+  );
+
   it('is named with its reason in the status of the service', async () => {
     const core = await openCore({ embedder: embedder() });
     server.always(({ sendJson }) => sendJson(401, { error: { message: 'SECRET' } }));
