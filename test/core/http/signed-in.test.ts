@@ -265,6 +265,25 @@ describe('with resolveUserId', () => {
     expect(late.json.error.message).toContain('was not run');
   });
 
+  it('asks again after the start only within the deadline of the call', async () => {
+    const core = testCore();
+    core.life.state = 'created';
+    const routes = [route({ path: '/v1/tools', auth: 'tools', signedIn: {}, handle: () => ({}) })];
+    const app = createApp(core, routes, { signInTimeoutMs: 600_000, callDeadlineMs: 100 });
+    let asked = 0;
+    const resolveUserId = () => {
+      asked += 1;
+      return asked === 1 ? 'alice' : new Promise<never>(() => undefined);
+    };
+    const { request } = await listen(app.callback({ resolveUserId }));
+    const { status, json } = await request('GET', '/v1/tools');
+    expect([status, json.error.message]).toEqual([
+      500,
+      'The sign-in of the app did not answer in time.',
+    ]);
+    expect(asked).toBe(2);
+  });
+
   it('leaves a call its whole deadline after a slow upload', async () => {
     const skip = skipTime();
     const service = await openService();
