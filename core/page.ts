@@ -131,3 +131,12 @@ function tagOf({ list, sort, filters }: ListIdentity, order: string): string {
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return hashText(JSON.stringify([list, sort, order, named])).slice(0, 12);
 }
+
+/**
+ * Throws `STORAGE_DAMAGED` unless `last`, the last key of a page, comes behind `after` by its bytes.
+ * Only a damaged database lists such rows, and a loop that goes on from there never ends.
+ */
+export function assertGoesOn(after: string | null, last: string): void {
+  if (after === null || Buffer.compare(Buffer.from(last), Buffer.from(after)) > 0) return;
+  throw new MemoryError('STORAGE_DAMAGED');
+}

@@ -2,6 +2,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
+import { assertGoesOn } from '../page.ts';
 
 /** Rows of a page. */
 const ROWS_READ = 500;
@@ -25,6 +26,7 @@ export async function* listScopeFiles(
     yield* page;
     const last = page.at(-1);
     if (last === undefined) return;
+    assertGoesOn(after, last.path);
     after = last.path;
   }
 }
@@ -36,6 +38,7 @@ export async function* listScopes(inspection: InspectionStore): AsyncGenerator<S
     for (const { scope } of page) yield scope;
     const last = page.at(-1);
     if (last === undefined) return;
+    assertGoesOn(after, last.scope);
     after = last.scope;
   }
 }

@@ -15,7 +15,7 @@ import { decodeDelta } from '../history/delta/codec.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toIdMs } from '../id-time.ts';
-import { readRows } from '../page.ts';
+import { assertGoesOn, readRows } from '../page.ts';
 import { createPause } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
 import { toTime } from '../time.ts';
@@ -442,7 +442,14 @@ async function* listByKey<T>(
     yield* page;
     const last = page.at(-1);
     if (last === undefined) return;
-    after = keyOf(last);
+    const next = keyOf(last);
+    try {
+      assertGoesOn(after, next);
+    } catch (error) {
+      onGap(error, after);
+      return;
+    }
+    after = next;
   }
 }
 

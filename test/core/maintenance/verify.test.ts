@@ -2,6 +2,8 @@ import { copyFile, mkdtemp, open as openFile, readFile, rm, stat } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { listScopeFiles } from '../../../core/archive/scopes.ts';
+import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
@@ -12,6 +14,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { fakeStorage } from '../../support/fake-storage.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
+import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 
 let directory: string;
@@ -165,6 +168,24 @@ describe('a memory with pages that cannot be read', () => {
     const { findings } = await verifyMemory(await open(spoilt));
     const damaged = findings.filter(({ invariant }) => invariant === 'I1').map((one) => one.path);
     expect(damaged.sort()).toEqual(['shared/plan.md', 'users/alice/new.md', 'users/bob/plan.md']);
+  });
+
+  it('ends where a list comes back to rows that it has listed', async () => {
+    const storage = await open(healthy);
+    const inspection = storage.inspection as NonNullable<Storage['inspection']>;
+    // What SQLite reads where a page of the files is a copy of the page before it.
+    const repeating = {
+      ...inspection,
+      files: (scope: ScopeKey, { limit }: { after: string | null; limit: number }) =>
+        inspection.files(scope, { after: null, limit }),
+    };
+    const { findings } = await verifyMemory({ ...storage, inspection: repeating });
+    expect(toLines(findings)).toContainEqual(expect.stringMatching(/^storage .*cannot be listed/));
+    const listed = async () => {
+      for await (const { path: name } of listScopeFiles(repeating, 'u:alice'))
+        expect(name).toBeTruthy();
+    };
+    expect(await rejection(listed())).toMatchObject({ code: 'STORAGE_DAMAGED' });
   });
 
   it('goes past rows that cannot be listed', async () => {
