@@ -5,6 +5,7 @@ import { describeError } from '../../describe-error.ts';
 import { toErrorBody, toMemoryError } from '../../errors.ts';
 import type { Imported } from '../../archive/archive.ts';
 import { ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
+import { createPause } from '../../pause.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
@@ -21,10 +22,13 @@ const BODY_TYPES = [
 export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefinition[] {
   /** The answer's lines. An error after its start becomes the last line. */
   async function* toLines(imported: Imported, traceId: string): AsyncGenerator<string, void> {
+    const pause = createPause();
     try {
       let next = await imported.next();
       for (; next.done !== true; next = await imported.next()) {
         yield `${JSON.stringify(next.value)}\n`;
+        // Hundreds of thousands of items may have been skipped.
+        await pause();
       }
       yield `${JSON.stringify({ summary: next.value })}\n`;
     } catch (thrown) {
