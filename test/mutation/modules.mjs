@@ -24,7 +24,10 @@ export const MODULES = {
   },
   repeats: {
     mutate: ['core/files/idempotency.ts', 'core/files/hold.ts'],
-    tests: ['test/core/files/{commit,hold,idempotency}.test.ts', 'test/core/tools/run-tool.test.ts'],
+    tests: [
+      'test/core/files/{commit,hold,idempotency}.test.ts',
+      'test/core/tools/run-tool.test.ts',
+    ],
   },
   quotas: {
     mutate: ['core/files/content.ts', 'core/files/patch-budget.ts', 'core/rate-limit.ts'],
