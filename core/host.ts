@@ -161,7 +161,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       duringSetUp('addRoute');
       deps.addRoute({
         ...route,
-        // The deadline is for native promises only, and a plugin may return another thenable.
+        // The deadline works on native promises only; `await` makes one of any thenable.
         handle: async (request) => await route.handle(request),
       });
     },

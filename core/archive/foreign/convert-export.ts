@@ -59,8 +59,8 @@ export async function isGzip(open: OpenArchive): Promise<boolean> {
 }
 
 /**
- * Converts an export of another program: its format is `from`, or found by its content. Takes seconds
- * for a large one. Throws `INVALID_ARCHIVE` for what no format takes, `PAYLOAD_TOO_LARGE` above
+ * Converts an export of another program. `from` names the format; if it is `null`, the content tells.
+ * A large export takes seconds. Throws `INVALID_ARCHIVE` for what no format takes, `PAYLOAD_TOO_LARGE` above
  * {@link FOREIGN_LIMITS}, and `INVALID_USER_ID`.
  */
 export async function convertExport(

@@ -45,7 +45,7 @@ export async function openForeign(
     for await (const chunk of open() as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       checkBytes(bytes);
-      // A view would be sent with all of the memory behind it.
+      // A chunk may be a part of a larger buffer, which would be copied whole.
       send(Uint8Array.prototype.slice.call(chunk));
     }
     send(null);
