@@ -48,6 +48,14 @@ async function expectEmpty(core: Core): Promise<void> {
 
 const text = (path: string, content: string): TarEntry => ({ path, content: Buffer.from(content) });
 
+function unpacksTo(archive: Buffer, tar: Buffer): boolean {
+  try {
+    return gunzipSync(archive).equals(tar);
+  } catch {
+    return false;
+  }
+}
+
 /** A header of another kind, as `tar` writes links, devices and folders. */
 function special(path: string, type: string): Buffer {
   const entry = packEntry({ path, content: Buffer.alloc(0) }, { modifiedAt: 0 });
@@ -167,12 +175,18 @@ describe('an archive that this service did not write', () => {
 
   it('is refused for damaged bytes', async () => {
     const archive = await makeArchive();
+    const tar = gunzipSync(archive);
     const core = await openCore();
+    let refused = 0;
     for (let at = 12; at < archive.length; at += 31) {
       const damaged = Buffer.from(archive);
       damaged[at] = (damaged[at] ?? 0) ^ 0x10;
+      // Between two blocks of gzip are bits that mean nothing: with those the archive is whole.
+      if (unpacksTo(damaged, tar)) continue;
       await expectRefused(damaged, /./, { core });
+      refused += 1;
     }
+    expect(refused).toBeGreaterThan(20);
     await expectRefused(Buffer.from('# not an archive\n'), /not gzip/);
   });
 
