@@ -14,6 +14,12 @@ export interface SqliteConnection extends Omit<Connection, 'dialect'> {
 /** A connection with the dialect of its SQLite version. */
 export type BoundConnection = SqliteConnection & Connection;
 
+/** How a file is opened. */
+export interface OpenOptions {
+  busyTimeoutMs: number;
+  isReadOnly?: boolean;
+}
+
 /** A native SQLite module, reduced to what the plugin needs. */
 export interface SqliteModule {
   /** Name and version, for the operator. */
@@ -21,8 +27,9 @@ export interface SqliteModule {
   /**
    * Opens a file, and creates it if it is absent. A locked database is an error at once, since the
    * plugin itself waits; `busyTimeoutMs` is for waits that must happen inside SQLite.
+   * With `isReadOnly` the file itself is opened for reading only, and must exist.
    */
-  open(filename: string, options: { busyTimeoutMs: number }): Promise<SqliteConnection>;
+  open(filename: string, options: OpenOptions): Promise<SqliteConnection>;
 }
 
 /** The modules that the configuration can choose by name, in the order in which they are tried. */

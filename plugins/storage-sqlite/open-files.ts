@@ -1,21 +1,15 @@
 import { statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import type { Damage } from '../storage-knex/write/damage.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
+import { EMPTIED, WalFile } from './wal-file.ts';
+import type { WalIndex } from './wal-index.ts';
 
 /** How long to wait for a checkpoint of another process to record its end. */
 const CHECKPOINT_MS = 10_000;
 const LOOK_MS = 50;
-/**
- * The place in the log's header of the sequence number and the salts, which change with each
- * restart of the log.
- */
-const GENERATION = { start: 12, bytes: 12 };
-/** Of a log that has no header, because a checkpoint cut it to nothing. */
-const EMPTIED = '00'.repeat(GENERATION.bytes);
 
 interface FileFacts {
   /** The device and inode. */
@@ -25,17 +19,23 @@ interface FileFacts {
 
 /** How much of the log was copied into the database file. */
 interface Checkpoint {
+  /** Of the log. */
   generation: string;
   /** Pages in the log, and how many of them were copied. */
   logged: number;
   copied: number;
 }
 
-interface Opened {
-  database: FileFacts;
-  log: FileFacts;
-  /** `null` for SQLite before 3.51, which can't tell without making a checkpoint. */
-  checkpoint: Checkpoint | null;
+/** What the files are opened with. */
+export interface OpenFilesOptions {
+  /** The name that was configured; it may be a symbolic link. */
+  given: string;
+  /** The file that it led to when it was opened. */
+  filename: string;
+  index: WalIndex | null;
+  damage: Damage;
+  /** The version of SQLite. */
+  version: string;
 }
 
 /**
@@ -44,58 +44,74 @@ interface Opened {
  * before it is acknowledged.
  *
  * `cp backup.db memory.db` keeps the file and overwrites its content. The modification time shows it:
- * SQLite writes to the database file only in a checkpoint.
+ * SQLite writes to the database file only in a checkpoint. A log that was overwritten or cut shows it
+ * by its frames.
  */
 export class OpenFiles {
-  readonly #filename: string;
-  readonly #damage: Damage;
-  readonly #opened: Opened;
-  #checkpoint: Checkpoint | null;
+  readonly #options: OpenFilesOptions;
+  readonly #log: WalFile;
+  /** The devices and inodes of the database file and the log. */
+  readonly #ids: { database: string; log: string };
+  /** `null` for SQLite before 3.51, which can't tell without making a checkpoint. */
+  #checkpoint: Checkpoint | null = null;
   #modified: bigint;
   /** By connection, at its last look: changes whenever another connection writes. */
   readonly #dataVersions = new WeakMap<SqliteConnection, number>();
-  #isLost = false;
+  #lost: 'names' | 'content' | null = null;
+  #isInDoubt = false;
 
   /** Records the current files. `connection` has just opened and read them. */
-  static async take(
-    filename: string,
-    connection: SqliteConnection,
-    { damage, version }: { damage: Damage; version: string },
-  ): Promise<OpenFiles> {
-    const { database, log } = readFacts(filename);
-    if (database === null || log === null) throw filesLost();
-    const checkpoint = canCountCheckpoints(version)
-      ? await readCheckpoint(filename, connection)
-      : null;
-    const files = new OpenFiles(filename, damage, { database, log, checkpoint });
+  static async take(options: OpenFilesOptions, connection: SqliteConnection): Promise<OpenFiles> {
+    const files = new OpenFiles(options);
+    if (canCountCheckpoints(options.version)) {
+      files.#checkpoint = await files.#readCheckpoint(connection);
+    }
     files.#dataVersions.set(connection, await readDataVersion(connection));
     return files;
   }
 
-  private constructor(filename: string, damage: Damage, opened: Opened) {
-    this.#filename = filename;
-    this.#damage = damage;
-    this.#opened = opened;
-    this.#checkpoint = opened.checkpoint;
-    this.#modified = opened.database.modified;
+  private constructor(options: OpenFilesOptions) {
+    const { database, log } = readFacts(options.filename);
+    if (database === null || log === null) throw filesLost();
+    this.#options = options;
+    this.#ids = { database: database.id, log: log.id };
+    this.#modified = database.modified;
+    this.#log = new WalFile(options.filename, options.index);
+  }
+
+  /** Whether a write waits for a checkpoint that could explain a change. */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt;
+  }
+
+  /** Whether a checkpoint would copy damage into the database file, or overwrite what was put there. */
+  get isOverwritten(): boolean {
+    return this.#lost === 'content';
+  }
+
+  /** Call this after the connections are closed. */
+  close(): void {
+    this.#log.close();
   }
 
   /** Throws `STORAGE_DAMAGED` once the files were found to be lost. */
   assertKept(): void {
-    if (this.#isLost) throw filesLost();
+    if (this.#lost !== null) throw filesLost();
   }
 
   /**
-   * Checks the files after a commit, or after a write that met damage: throws `STORAGE_DAMAGED` if
+   * Checks the files before a write and after its commit, or after a write that met damage: throws `STORAGE_DAMAGED` if
    * they were replaced or overwritten, and at every later call too.
    */
   async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + CHECKPOINT_MS;
     while (!(await this.#areExplained(connection, false))) {
       // A checkpoint of another process writes the pages first, and then records how many.
-      if (performance.now() > end) this.#lose();
+      if (performance.now() > end) this.#lose('content');
+      this.#isInDoubt = true;
       await sleep(LOOK_MS);
     }
+    this.#isInDoubt = false;
   }
 
   /** Makes the same check between two writes. A failure here is not final. */
@@ -106,12 +122,15 @@ export class OpenFiles {
   /** Whether checkpoints alone wrote to the database file since the last call. Records what it sees. */
   async #areExplained(connection: SqliteConnection, isAtRest: boolean): Promise<boolean> {
     const { modified } = this.#readDatabase();
+    const log = this.#log.check();
+    if (log === 'broken') this.#lose('content');
+    if (log === 'changing') return false;
     const before = this.#checkpoint;
     if (before === null) return true;
     const isWritten = modified !== this.#modified;
     // A log that was copied completely restarts, so its header must be read again.
     if (!isWritten && before.copied < before.logged) return true;
-    const now = await readCheckpoint(this.#filename, connection);
+    const now = await this.#readCheckpoint(connection);
     const dataVersion = await readDataVersion(connection);
     const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
     // If a checkpoint ran in between, the time and the counts don't belong together: look again.
@@ -130,15 +149,30 @@ export class OpenFiles {
 
   #readDatabase(): FileFacts {
     this.assertKept();
-    const { database, log } = readFacts(this.#filename);
-    const isSame = database?.id === this.#opened.database.id && log?.id === this.#opened.log.id;
-    if (!isSame) this.#lose();
+    const { given, filename, index } = this.#options;
+    const { database, log } = readFacts(filename);
+    const isSame =
+      database?.id === this.#ids.database &&
+      log?.id === this.#ids.log &&
+      (given === filename || factsOf(given)?.id === this.#ids.database) &&
+      index?.isInPlace() !== false;
+    if (!isSame) this.#lose('names');
     return database as FileFacts;
   }
 
-  #lose(): never {
-    this.#isLost = true;
-    throw this.#damage.note(filesLost());
+  async #readCheckpoint(connection: SqliteConnection): Promise<Checkpoint> {
+    const generation = this.#log.generation();
+    const [counts] = await connection.all('pragma wal_checkpoint(noop)', []);
+    return {
+      generation,
+      logged: toInteger(counts?.['log']),
+      copied: toInteger(counts?.['checkpointed']),
+    };
+  }
+
+  #lose(lost: 'names' | 'content'): never {
+    this.#lost = lost;
+    throw this.#options.damage.note(filesLost());
   }
 }
 
@@ -170,24 +204,6 @@ function factsOf(path: string): FileFacts | null {
     const message = 'The database file cannot be looked up.';
     throw new MemoryError('STORAGE_UNAVAILABLE', message, { cause: error });
   }
-}
-
-async function readCheckpoint(filename: string, connection: SqliteConnection): Promise<Checkpoint> {
-  const header = Buffer.alloc(GENERATION.bytes);
-  // Only the log: SQLite holds no locks on it. Closing a second handle of the database file would
-  // release SQLite's locks.
-  const file = await open(`${filename}-wal`, 'r');
-  try {
-    await file.read(header, 0, GENERATION.bytes, GENERATION.start);
-  } finally {
-    await file.close();
-  }
-  const [counts] = await connection.all('pragma wal_checkpoint(noop)', []);
-  return {
-    generation: header.toString('hex'),
-    logged: toInteger(counts?.['log']),
-    copied: toInteger(counts?.['checkpointed']),
-  };
 }
 
 async function readDataVersion(connection: SqliteConnection): Promise<number> {

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type {
@@ -39,6 +39,7 @@ import type { BoundConnection, SqliteConnection, SqliteModule } from './connecti
 import { loadSqliteModule } from './drivers/load.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { SqliteContents } from './kept-contents.ts';
+import { assertOneIndex } from './one-index.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
@@ -107,13 +108,19 @@ export class SqliteDatabase implements SqlDatabase {
     this.isClosed = true;
     const { opened } = this;
     if (opened === null) return;
+    const { files, native, place } = opened;
     try {
+      // The last checkpoint would copy what is wrong with the log into the database.
+      await opened.readers.use((connection) => files.check(connection)).catch(() => undefined);
+      const guard = files.isOverwritten ? await guardFromCheckpoint(native, place.filename) : null;
       await opened.readers.close();
       await opened.lists.close();
       // Closed last, so that SQLite copies the log into the database and removes it.
       await opened.writer.close();
+      await guard?.close();
+      files.close();
       opened.contents?.close();
-      await opened.place.remove();
+      await place.remove();
     } catch (error) {
       throw translateSqliteError(error);
     }
@@ -149,7 +156,7 @@ export class SqliteDatabase implements SqlDatabase {
       } catch (error) {
         files.assertKept();
         // A current write, or one since, makes its own checkpoint.
-        if (!writer.isIdle) return;
+        if (!writer.isIdle && !files.isInDoubt) return;
         if (attempt > 0) throw this.toError(error);
       }
     }
@@ -272,6 +279,7 @@ export class SqliteDatabase implements SqlDatabase {
     const synchronous = place.isTemporary ? 'off' : this.options.synchronous;
     const openWriter = () => openWriterConnection(native, place.filename, synchronous);
 
+    await assertOneIndex(native, place.filename);
     const first = await untilUnlocked(openWriter, START_TIMEOUT_MS);
     const others: SqliteConnection[] = [];
     const openOthers = async (count: number, options: ReaderOptions) => {
@@ -305,10 +313,10 @@ export class SqliteDatabase implements SqlDatabase {
         busyTimeoutMs: 2_000,
         cacheKilobytes: 32_000,
       });
-      const files = await OpenFiles.take(place.filename, first, { damage: this.damage, version });
+      const index = WalIndex.open(place.filename);
+      const files = await OpenFiles.take({ ...place, index, damage: this.damage, version }, first);
       // The file may not have existed when its path was resolved.
       await assertOneName(place.filename);
-      const index = WalIndex.open(place.filename);
       const contents = index === null ? null : new SqliteContents(index);
       return {
         native,
@@ -355,6 +363,9 @@ interface Opened {
 }
 
 interface Place {
+  /** The name that was configured. */
+  given: string;
+  /** The file that it leads to. */
   filename: string;
   isTemporary: boolean;
   remove: () => Promise<void>;
@@ -365,15 +376,18 @@ async function findPlace(filename: string): Promise<Place> {
     if (filename === ':memory:') {
       // Each connection to `:memory:` would be a database of its own.
       const directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
+      const path = join(directory, 'memory.db');
       return {
-        filename: join(directory, 'memory.db'),
+        given: path,
+        filename: path,
         isTemporary: true,
         remove: () => rm(directory, { recursive: true, force: true }),
       };
     }
     const path = await resolveOnlyName(filename);
     await mkdir(dirname(path), { recursive: true });
-    return { filename: path, isTemporary: false, remove: () => Promise.resolve() };
+    const given = resolve(filename);
+    return { given, filename: path, isTemporary: false, remove: () => Promise.resolve() };
   } catch (error) {
     if (error instanceof MemoryError) throw error;
     throw new MemoryError(
@@ -403,6 +417,24 @@ async function openWriterConnection(
   } catch (error) {
     await connection.close();
     throw error;
+  }
+}
+
+/**
+ * A connection that can't write. While it is open, SQLite makes no checkpoint as the others are
+ * closed, and none as it is closed itself.
+ */
+async function guardFromCheckpoint(
+  native: SqliteModule,
+  filename: string,
+): Promise<SqliteConnection | null> {
+  try {
+    const guard = await native.open(filename, { busyTimeoutMs: 0, isReadOnly: true });
+    // Takes the lock that keeps the others from the checkpoint, even if it fails.
+    await guard.all('select 1 from sqlite_master', []).catch(() => undefined);
+    return guard;
+  } catch {
+    return null;
   }
 }
 

@@ -2,11 +2,25 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 /** Two equal copies of the header, each of 48 bytes. */
 const HEADER_NUMBERS = 24;
-/** The place of the counter that each commit raises by one. */
+/** The places of the counter that each commit raises by one, and of the number of frames. */
 const COMMITS = 2;
+const FRAMES = 4;
+/** The place of the page size, in steps of two bytes, and of the salts, in bytes. */
+const PAGE_SIZE = 7;
+const SALTS = { start: 32, end: 40 };
 
 /** The header of a database's log; it differs after every commit. */
 export type WalHeader = Uint32Array;
+
+/** Where the log ends. */
+export interface WalEnd {
+  /** 0 if the log is to begin anew. The last frame of 0 frames does not exist. */
+  frames: number;
+  /** In bytes. */
+  pageSize: number;
+  /** As hex. They are in the header of the log, and in that of each frame since it began anew. */
+  salts: string;
+}
 
 /** The open indexes by device and inode: all users of one in this process share its file. */
 const opened = new Map<string, { file: number; users: number }>();
@@ -49,12 +63,33 @@ export class WalIndex {
     }
   }
 
+  /** Returns `null` if the header can't be read, or is being written. */
+  readEnd(): WalEnd | null {
+    const header = createHeader();
+    const half = HEADER_NUMBERS / 2;
+    const isWritten =
+      this.readInto(header) && isSameHeader(header.subarray(0, half), header.subarray(half));
+    if (!isWritten) return null;
+    const size = new Uint16Array(header.buffer)[PAGE_SIZE] as number;
+    return {
+      frames: header[FRAMES] as number,
+      // The largest size, 65,536, is kept as 1.
+      pageSize: (size & 0xfffe) + ((size & 1) << 16),
+      salts: Buffer.from(header.buffer).toString('hex', SALTS.start, SALTS.end),
+    };
+  }
+
+  /** Whether the file is still the one that was opened. */
+  isInPlace(): boolean {
+    return idOf(this.#path) === this.#id;
+  }
+
   /** Call this after the connections of the database are closed. */
   close(): void {
     this.#shared.users -= 1;
     // Closing the file would release all locks of this process on it. The last connection removes
     // it; as long as it exists, there may be others in this process.
-    if (this.#shared.users > 0 || idOf(this.#path) === this.#id) return;
+    if (this.#shared.users > 0 || this.isInPlace()) return;
     opened.delete(this.#id);
     closeSync(this.#shared.file);
   }
@@ -71,6 +106,10 @@ export function countCommits(before: WalHeader, after: WalHeader): number {
 
 export function isSameHeader(left: WalHeader, right: WalHeader): boolean {
   return left.every((value, index) => value === right[index]);
+}
+
+export function isSameEnd(left: WalEnd, right: WalEnd): boolean {
+  return left.frames === right.frames && left.salts === right.salts;
 }
 
 function idOf(path: string): string | null {

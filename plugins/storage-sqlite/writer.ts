@@ -24,7 +24,7 @@ export interface WriterOptions {
   open: () => Promise<BoundConnection>;
   /** Runs mutations inside an open transaction. */
   apply: (connection: Connection, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
-  /** Checks after a commit that the next start will find the data. */
+  /** Checks, before a transaction and after its commit, that the next start will find the data. */
   confirm: (connection: BoundConnection) => Promise<void>;
   /** Learns of each transaction; `null` if no contents are kept. */
   contents: SqliteContents | null;
@@ -235,6 +235,8 @@ export class Writer {
       let failure: unknown;
       try {
         this.connection ??= await this.options.open();
+        // After the commit, a file that was overwritten before it could look like our own checkpoint.
+        await this.options.confirm(this.connection);
         await this.connection.run('begin immediate', []);
         this.options.contents?.begin();
         return this.connection;

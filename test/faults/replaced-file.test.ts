@@ -35,6 +35,9 @@ const WAYS: Record<string, { change: (place: Place) => unknown; undo?: (place: P
     change: ({ filename }) => shell('rm', `${filename}-wal`),
     undo: () => undefined,
   },
+  'left with an emptied log (truncate -wal)': {
+    change: ({ filename }) => truncate(`${filename}-wal`, 0),
+  },
   'given another log (cp, mv -wal)': {
     change: ({ filename }) => {
       shell('cp', `${filename}-wal`, `${filename}-wal.new`);

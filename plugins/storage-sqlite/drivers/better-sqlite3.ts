@@ -16,6 +16,6 @@ export function loadBetterSqlite3(): SqliteModule {
   assertSafeSqlite(String(sqlite));
   return {
     name: `better-sqlite3 ${version}`,
-    open: (filename, { busyTimeoutMs }) => openOnThread({ entry, filename, busyTimeoutMs }),
+    open: (filename, options) => openOnThread({ entry, filename, ...options }),
   };
 }

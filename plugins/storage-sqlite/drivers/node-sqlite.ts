@@ -18,6 +18,6 @@ export function loadNodeSqlite(): SqliteModule {
   assertSafeSqlite(sqlite);
   return {
     name: `node:sqlite of Node ${node}`,
-    open: (filename, { busyTimeoutMs }) => openOnThread({ entry: ENTRY, filename, busyTimeoutMs }),
+    open: (filename, options) => openOnThread({ entry: ENTRY, filename, ...options }),
   };
 }

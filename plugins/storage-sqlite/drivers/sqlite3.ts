@@ -14,9 +14,10 @@ export function loadSqlite3(): SqliteModule {
   const { version } = require('sqlite3/package.json') as { version: string };
   return {
     name: `sqlite3 ${version}`,
-    async open(filename, { busyTimeoutMs }) {
+    async open(filename, { busyTimeoutMs, isReadOnly = false }) {
+      const mode = isReadOnly ? native.OPEN_READONLY : native.OPEN_READWRITE | native.OPEN_CREATE;
       const database = await new Promise<NativeDatabase>((resolve, reject) => {
-        const opened = new native.Database(filename, (error) =>
+        const opened = new native.Database(filename, mode | native.OPEN_FULLMUTEX, (error) =>
           error === null ? resolve(opened) : reject(error),
         );
       });

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Row, SqlValue } from '../../storage-knex/dialects/dialect.ts';
-import type { SqliteConnection } from '../connection.ts';
+import type { OpenOptions, SqliteConnection } from '../connection.ts';
 
 /** Where a synchronous module is, and the file to open with it. */
-export interface ThreadOptions {
+export interface ThreadOptions extends OpenOptions {
   /** `node:sqlite`, or the absolute path of better-sqlite3. */
   entry: string;
   filename: string;
-  busyTimeoutMs: number;
 }
 
 /** A statement for the thread, or the end of the connection. */
@@ -123,7 +122,7 @@ function serveConnection(require: NodeJS.Require): void {
     parentPort: MessagePort;
     workerData: ThreadOptions;
   };
-  const { entry, filename, busyTimeoutMs } = workerData;
+  const { entry, filename, busyTimeoutMs, isReadOnly = false } = workerData;
   /** As many as in `sqlite3.ts`, but emptied when full. */
   const statements = new Map<string, Prepared>();
   const kept = 256;
@@ -161,9 +160,14 @@ function serveConnection(require: NodeJS.Require): void {
       const { DatabaseSync } = require(entry) as {
         DatabaseSync: new (path: string, options: object) => Database;
       };
-      return new DatabaseSync(filename, { enableForeignKeyConstraints: false });
+      return new DatabaseSync(filename, {
+        enableForeignKeyConstraints: false,
+        readOnly: isReadOnly,
+      });
     }
-    return new (require(entry) as new (path: string) => Database)(filename);
+    return new (require(entry) as new (path: string, options: object) => Database)(filename, {
+      readonly: isReadOnly,
+    });
   }
 
   function prepare(sql: string): Prepared {

@@ -1,4 +1,17 @@
-import { copyFile, link, mkdtemp, rename, rm, symlink, utimes } from 'node:fs/promises';
+import {
+  copyFile,
+  link,
+  mkdtemp,
+  open as openFile,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -45,7 +58,7 @@ async function open(driver: SqliteDriver): Promise<Opened> {
     now: Date.now,
   });
   const other = await (await loadSqliteModule(driver)).open(filename, { busyTimeoutMs: 2_000 });
-  onTestFinished(() => other.close());
+  onTestFinished(() => other.close().catch(() => undefined));
   await other.exec('create table other (text text)');
   return { filename, storage, other, logged };
 }
@@ -63,6 +76,19 @@ const STEPS_OF = [
   ({ other }: Opened) => other.all('pragma wal_checkpoint(truncate)', []),
 ] as const;
 
+/** Another process makes a checkpoint, and the service has seen it. */
+async function seeCheckpoint({ storage, other }: Opened): Promise<void> {
+  await write(storage, alice, 'before');
+  await other.all('pragma wal_checkpoint(passive)', []);
+  await storage.ping();
+}
+
+/** Fills the log, so that the next write of the service makes a checkpoint itself. */
+async function fillLog({ storage, other }: Opened): Promise<void> {
+  await other.exec('pragma wal_autocheckpoint = 0; insert into other values (zeroblob(70000000))');
+  await storage.ping();
+}
+
 describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
   it('are the same through all that SQLite does with them', async () => {
     const opened = await open(driver);
@@ -77,18 +103,23 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
 
   it('are overwritten: noticed before the next write is acknowledged', async () => {
     const random = createRandom(4);
+    const rounds = Array.from({ length: OVERWRITTEN }, (_, round) => async (opened: Opened) => {
+      for (let step = 0; step < round; step += 1) {
+        await STEPS_OF[random(STEPS_OF.length)]?.(opened);
+      }
+      await write(opened.storage, alice, 'before');
+    });
+    // Together, because the service waits each time for a checkpoint that could explain it.
     await Promise.all(
-      Array.from({ length: OVERWRITTEN }, async (_, round) => {
+      [...rounds, seeCheckpoint, fillLog].map(async (prepare) => {
         const opened = await open(driver);
         const { filename, storage, logged } = opened;
         const copy = `${filename}.copy`;
         await storage.backUp?.(copy);
-        for (let step = 0; step < round; step += 1) {
-          await STEPS_OF[random(STEPS_OF.length)]?.(opened);
-        }
-        await write(storage, alice, 'before');
+        await prepare(opened);
         await copyFile(copy, filename);
-        expect(await rejection(storage.ping())).toMatchObject(DAMAGED);
+        // `fillLog` is about the next write.
+        if (prepare !== fillLog) expect(await rejection(storage.ping())).toMatchObject(DAMAGED);
         expect(await rejection(write(storage, alice, 'after'))).toMatchObject(DAMAGED);
         // From then on nothing is answered from them, and the log says it once.
         expect(await rejection(storage.files.get(alice))).toMatchObject(DAMAGED);
@@ -98,21 +129,6 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
       }),
     );
   });
-
-  it.each(['look', 'write'])(
-    'are overwritten after a checkpoint that was seen: noticed by the next %s',
-    async (next) => {
-      const { filename, storage, other } = await open(driver);
-      const copy = `${filename}.copy`;
-      await storage.backUp?.(copy);
-      await write(storage, alice, 'before');
-      await other.all('pragma wal_checkpoint(passive)', []);
-      await storage.ping();
-      await copyFile(copy, filename);
-      const answer = next === 'look' ? storage.ping() : write(storage, alice, 'after');
-      expect(await rejection(answer)).toMatchObject(DAMAGED);
-    },
-  );
 
   it.each(['', '-wal'])('are gone or others (memory.db%s)', async (suffix) => {
     for (const change of [
@@ -139,6 +155,83 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
       expect(logged).toHaveLength(1);
     }
   });
+});
+
+/** What happens to a log that stays where it is; `old` is a copy of it from before two writes. */
+const LOG_CHANGES: Record<string, (log: string, old: string) => Promise<void>> = {
+  emptied: (log) => truncate(log, 0),
+  'cut in half': async (log) => truncate(log, (await stat(log)).size / 2),
+  'overwritten by an older copy': (log, old) => copyFile(old, log),
+  'left without its header': async (log) => {
+    const file = await openFile(log, 'r+');
+    await file.write(Buffer.alloc(32), 0, 32, 0);
+    await file.close();
+  },
+};
+
+describe.each(sqliteDrivers)('a log that is changed in its place (%s)', (driver) => {
+  const bob = { scope: 'u:bob', path: 'f' } as const;
+
+  async function openTwiceWritten(): Promise<Opened & { log: string; old: string }> {
+    const opened = await open(driver);
+    const log = `${opened.filename}-wal`;
+    await write(opened.storage, alice, 'first');
+    await copyFile(log, `${log}.old`);
+    await write(opened.storage, bob, 'second');
+    await write(opened.storage, alice, 'third');
+    return { ...opened, log, old: `${log}.old` };
+  }
+
+  it.each(Object.entries(LOG_CHANGES))('is noticed: %s', async (_, change) => {
+    for (const next of ['look', 'write']) {
+      const { storage, logged, log, old } = await openTwiceWritten();
+      await change(log, old);
+      const answer = next === 'look' ? storage.ping() : write(storage, bob, 'after');
+      expect(await rejection(answer)).toMatchObject(DAMAGED);
+      expect(await rejection(write(storage, bob, 'later'))).toMatchObject(DAMAGED);
+      expect(await rejection(storage.files.read(alice))).toMatchObject(DAMAGED);
+      expect(logged).toHaveLength(1);
+    }
+  });
+
+  it('leaves the database file alone when it is closed', async () => {
+    for (const change of Object.values(LOG_CHANGES)) {
+      const { filename, storage, other, logged, log, old } = await openTwiceWritten();
+      await other.close();
+      const before = await readFile(filename);
+      await change(log, old);
+      await storage.close();
+      expect((await readFile(filename)).equals(before)).toBe(true);
+      expect(logged).toHaveLength(1);
+    }
+  });
+});
+
+it('notices that the index was removed while another process has the file open', async () => {
+  const { filename, storage } = await open('sqlite3');
+  await write(storage, alice, 'before');
+  await rename(`${filename}-shm`, `${filename}-shm.old`);
+  expect(await rejection(write(storage, alice, 'after'))).toMatchObject(DAMAGED);
+});
+
+it('notices that its name, a symbolic link, leads elsewhere', async () => {
+  for (const isCopied of [true, false]) {
+    const directory = await directoryOnDisk();
+    const name = join(directory, 'memory.db');
+    await symlink('first.db', name);
+    const storage = sqlite({ filename: name });
+    onTestFinished(() => storage.close());
+    await storage.init({ log: quiet, now: Date.now });
+    await write(storage, alice, 'before');
+    await rm(name);
+    if (isCopied) await copyFile(join(directory, 'first.db'), name);
+    else {
+      await writeFile(join(directory, 'second.db'), '');
+      await symlink('second.db', name);
+    }
+    expect(await rejection(storage.ping())).toMatchObject(DAMAGED);
+    expect(await rejection(write(storage, alice, 'after'))).toMatchObject(DAMAGED);
+  }
 });
 
 it('takes no look of somebody else for a change', async () => {

@@ -1,0 +1,77 @@
+import { existsSync, statSync, utimesSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MemoryError } from '../../core/errors.ts';
+import { isSqliteBusy } from '../storage-knex/dialects/sqlite.ts';
+import type { SqliteConnection, SqliteModule } from './connection.ts';
+
+/** How often to look, and how far apart: somebody may open the file at this moment, too. */
+const LOOKS = 20;
+const LOOK_MS = 100;
+
+/**
+ * Throws `STORAGE_UNAVAILABLE` if somebody has the file open by another path: through a bind mount, or
+ * because it was renamed. SQLite keeps the log and its index beside the path, so each path would get
+ * its own, and what is written through one is lost through the other.
+ *
+ * SQLite locks the file itself, whatever the path, and everybody who has it open shares that lock. If
+ * we can't have it alone, somebody must be using the index beside our path.
+ */
+export async function assertOneIndex(native: SqliteModule, path: string): Promise<void> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    if (!existsSync(path) || (await isAlone(native, path)) || (await isIndexUsed(native, path))) {
+      return;
+    }
+    await sleep(LOOK_MS);
+  }
+  throw new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    'The database file is open by another path, through a mount or because it was renamed. SQLite' +
+      ' keeps a log for each path, so what is written through one is lost through the other: stop' +
+      ' whoever has it open, or use the same path.',
+  );
+}
+
+/** Whether nobody else has the file open. */
+async function isAlone(native: SqliteModule, path: string): Promise<boolean> {
+  return await withConnection(native, path, async (connection) => {
+    try {
+      await connection.exec('pragma locking_mode = exclusive; begin exclusive; rollback');
+      return true;
+    } catch (error) {
+      // Opening the file reports any other error.
+      return !isSqliteBusy(error);
+    }
+  });
+}
+
+/**
+ * Whether somebody uses the index beside the path. Whoever opens it first truncates it, also after a
+ * crash; that changes its time.
+ */
+async function isIndexUsed(native: SqliteModule, path: string): Promise<boolean> {
+  const index = `${path}-shm`;
+  if (!existsSync(index)) return false;
+  try {
+    utimesSync(index, 0, 0);
+  } catch {
+    // It belongs to another user of the system: we can't tell.
+    return true;
+  }
+  return await withConnection(native, path, async (connection) => {
+    await connection.all('select 1 from sqlite_master', []).catch(() => undefined);
+    return statSync(index, { throwIfNoEntry: false })?.mtimeMs === 0;
+  });
+}
+
+async function withConnection(
+  native: SqliteModule,
+  path: string,
+  run: (connection: SqliteConnection) => Promise<boolean>,
+): Promise<boolean> {
+  const connection = await native.open(path, { busyTimeoutMs: 0 });
+  try {
+    return await run(connection);
+  } finally {
+    await connection.close();
+  }
+}
