@@ -98,6 +98,19 @@ describe.each(Object.keys(DATABASES))('a database that takes no writes (%s)', (n
   });
 });
 
+it('is not ready while a table is locked for reads, too, and is ready again afterwards', async () => {
+  const url = await freshDatabase();
+  const service = await serveCore({ storage: mysql({ url, lockTimeoutMs: 1_000 }) });
+  expect((await service.request('GET', '/readyz')).status).toBe(200);
+  const { port, pathname } = new URL(url);
+  const root = await connectAsRoot(Number(port), pathname.slice(1));
+  await root.query('lock tables svc_file write');
+  const ready = await service.request('GET', '/readyz');
+  expect([ready.status, ready.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+  await root.end();
+  await expect.poll(async () => (await service.request('GET', '/readyz')).status).toBe(200);
+});
+
 describe('a database whose answers stop while its connections stay open (F21)', () => {
   async function serveBehindProxy(
     options: MysqlOptions,

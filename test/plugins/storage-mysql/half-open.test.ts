@@ -65,7 +65,7 @@ describe('a database whose answers stop while its connections stay open (F21)', 
     const { storage, proxy } = await openBehindProxy();
     await write(storage, alice, append('first'));
     await storage.ping();
-    proxy.silence((sql) => sql !== 'select 1');
+    proxy.silence((sql) => !sql.startsWith('select 1 from'));
     const [ping, ...others] = await Promise.all([
       storage.ping().then(() => 'alive'),
       ...Array.from({ length: 6 }, () => rejection(storage.files.read(alice))),
