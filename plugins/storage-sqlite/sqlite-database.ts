@@ -67,6 +67,10 @@ const SETTLE_ATTEMPTS = 40;
 const SETTLE_WAIT_MS = 50;
 const VACUUM_WAIT_MS = 5_000;
 
+/** The most problems that SQLite lists of a table, and that it is asked for of the whole file. */
+const TABLE_PROBLEMS = 100;
+const FILE_PROBLEMS = 1_000;
+
 /** SQLite for the stores of storage-knex: one writer, several readers, and Knex for lists. */
 export class SqliteDatabase implements SqlDatabase {
   readonly name = 'sqlite';
@@ -172,14 +176,24 @@ export class SqliteDatabase implements SqlDatabase {
       found.push((error as MemoryError).message);
       files.assertKept();
     }
+    const lines = await this.read((connection) => checkIntegrity(connection, FILE_PROBLEMS));
+    if (lines.length === 0) return found;
+    this.damage.note(new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED));
+    // Checking each table names it, and continues where the check of the whole file gave up.
+    const inTables = new Set<string>();
     const tables = await this.read((connection) =>
       connection.all("select name from sqlite_master where type = 'table' order by name", []),
     );
     for (const { name } of tables) {
-      const lines = await this.read((connection) => checkTable(connection, String(name)));
-      if (lines.length > 0) this.damage.note(new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED));
-      found.push(...lines);
+      const table = String(name);
+      const quoted = `"${table.replaceAll('"', '""')}"`;
+      const ofTable = await this.read((connection) => checkIntegrity(connection, quoted));
+      for (const line of ofTable) inTables.add(line);
+      found.push(...describeProblems(table, ofTable, TABLE_PROBLEMS));
     }
+    // The list of free pages, and pages that two tables share, belong to no table.
+    const others = lines.filter((line) => !inTables.has(line));
+    found.push(...describeProblems('the database file', others, FILE_PROBLEMS));
     return found;
   }
 
@@ -456,18 +470,25 @@ async function openReaderConnection(
   return connection;
 }
 
-/** The faults that SQLite's own check finds in a table and its indexes. */
-async function checkTable(connection: Connection, table: string): Promise<string[]> {
+/**
+ * The problems that SQLite's own check finds, a line each. `what` is a quoted table, checked with its
+ * indexes, or the most problems to list of the whole file.
+ */
+async function checkIntegrity(connection: Connection, what: string | number): Promise<string[]> {
   try {
-    const rows = await connection.all(
-      'select integrity_check as line from pragma_integrity_check(?)',
-      [table],
-    );
-    const lines = rows.map(({ line }) => String(line)).filter((line) => line !== 'ok');
-    return lines.map((line) => `${table}: ${line}`);
+    const rows = await connection.all(`pragma integrity_check(${what})`, []);
+    // One row may have many lines, below a title with stars.
+    const lines = rows.flatMap((row) => String(row['integrity_check']).split('\n'));
+    return lines.filter((line) => line !== 'ok' && !line.startsWith('*** '));
   } catch (error) {
-    return [`${table}: ${translateSqliteError(error).message}`];
+    return [translateSqliteError(error).message];
   }
+}
+
+function describeProblems(place: string, lines: readonly string[], most: number): string[] {
+  const described = lines.map((line) => `${place}: ${line}`);
+  if (lines.length < most) return described;
+  return [...described, `${place}: at least ${most} problems, of which SQLite lists no more`];
 }
 
 /** The version of the existing schema; 0 if there is none. */
