@@ -37,11 +37,13 @@ const MOST_FINDINGS = 1_000;
 const CONTENTS_READ = 64;
 const TERMS_READ = 400;
 const EVERY_TERM = 10_000_000;
+/** Findings of these kinds mean that stored data is not what was written. */
+const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain']);
 
 /**
  * Verifies a memory scope by scope without changing it, even while it is in use. A problem must show
  * again in a second read, since a concurrent write may have caused it. Unreadable data is a finding,
- * and the rest is still verified.
+ * and the rest is still verified. Damage is noted with the storage, which is not ready from then on.
  */
 export async function verifyMemory(
   storage: Storage,
@@ -56,12 +58,17 @@ export async function verifyMemory(
   const add = (more: readonly Finding[]) => {
     result.found += more.length;
     findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
+    if (more.some(({ invariant }) => DAMAGE.has(invariant))) storage.noteDamage?.(dataDamaged());
+  };
+  const addUnreadable = (error: unknown, what: string, path?: string) => {
+    add([unreadable(error, what, path)]);
+    storage.noteDamage?.(toMemoryError(error));
   };
   const attempt = async (what: string, look: () => Promise<readonly Finding[]>, path?: string) => {
     try {
       add(await look());
     } catch (error) {
-      add([unreadable(error, what, path)]);
+      addUnreadable(error, what, path);
     }
   };
   let total = 0;
@@ -71,14 +78,14 @@ export async function verifyMemory(
   options.progress?.(0, total);
 
   const onScopes: OnGap = (error, after) => {
-    add([unreadable(error, `scopes after ${after ?? 'the first'} cannot be listed`)]);
+    addUnreadable(error, `scopes after ${after ?? 'the first'} cannot be listed`);
   };
   for await (const { scope } of listScopes(storage, onScopes)) {
     result.scopes += 1;
     const written = new Map<string, RevisionRecord>();
     const onFiles: OnGap = (error, after) => {
       const last = after === null ? 'the first' : toPhysicalPath({ scope, path: after });
-      add([unreadable(error, `files of ${scope} after ${last} cannot be listed`)]);
+      addUnreadable(error, `files of ${scope} after ${last} cannot be listed`);
     };
     for await (const path of listPaths(storage, scope, onFiles)) {
       if (options.signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
@@ -125,6 +132,10 @@ export async function verifyMemory(
     toFindings('storage', await storage.inspection?.problems?.()),
   );
   return result;
+}
+
+function dataDamaged(): MemoryError {
+  return new MemoryError('STORAGE_DAMAGED', 'Stored data is not what was written.');
 }
 
 /** The finding for unreadable data. Throws retryable errors, which don't mean damage. */

@@ -181,6 +181,7 @@ describe('a memory with pages that cannot be read', () => {
     };
     const { findings } = await verifyMemory({ ...storage, inspection: repeating });
     expect(toLines(findings)).toContainEqual(expect.stringMatching(/^storage .*cannot be listed/));
+    await expect(storage.ping()).rejects.toMatchObject({ code: 'STORAGE_DAMAGED' });
     const listed = async () => {
       for await (const { path: name } of listScopeFiles(repeating, 'u:alice'))
         expect(name).toBeTruthy();

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import type { Verification } from '../../../core/contracts/admin.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
+import { temporaryDatabase } from '../../support/service.ts';
+import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
+
+interface DamagedServer extends LiveServer {
+  /** Changes rows behind the service's back. */
+  damage(sql: string): Promise<void>;
+  get(path: string): ReturnType<LiveServer['request']>;
+  execute(tool: string, args: object): ReturnType<LiveServer['request']>;
+  /** The code of `/readyz`, or `ready`. */
+  ready(): Promise<string>;
+}
+
+/** A service whose file `user/tea.md` has three versions, and whose `user/gone.md` is deleted. */
+async function serveTea(): Promise<DamagedServer> {
+  const filename = await temporaryDatabase();
+  const service = await serveCore({
+    storage: sqlite({ filename }),
+    tools: { delete: true },
+  });
+  const execute = (tool: string, args: object) =>
+    service.request('POST', `/v1/tools/${tool}/execute`, {
+      body: { context: { userId: 'alice' }, arguments: args },
+      headers: asAgent,
+    });
+  for (const content of ['green\n', 'green\nblack\n', 'green\nblack\nwhite\n']) {
+    const { status } = await execute('memory_write', { path: 'user/tea.md', content });
+    expect(status).toBe(200);
+  }
+  await execute('memory_write', { path: 'user/gone.md', content: 'soon gone\n' });
+  expect((await execute('memory_delete', { path: 'user/gone.md' })).status).toBe(200);
+  await service.core.indexer.drain();
+  return {
+    ...service,
+    execute,
+    get: (path) => service.request('GET', path, { headers: asAdmin }),
+    async damage(sql) {
+      expect(await withRawSql(filename, 'sqlite3', (raw) => raw.run(sql, []))).toBeGreaterThan(0);
+    },
+    async ready() {
+      const { status, json } = await service.request('GET', '/readyz');
+      if (status === 200) return 'ready';
+      expect([status, json.error.retryable]).toEqual([500, false]);
+      return json.error.code as string;
+    },
+  };
+}
+
+async function verify(service: DamagedServer): Promise<Verification> {
+  await service.request('POST', '/v1/admin/verify', { headers: asAdmin });
+  const job = async () => (await service.get('/v1/admin/verify')).json;
+  await expect.poll(async () => (await job()).state).toBe('completed');
+  return (await job()).result as Verification;
+}
+
+it.each([
+  ['I1', "update svc_file set hash = zeroblob(32) where path = 'gone.md'"],
+  ['I3', 'update svc_revision set delta = zeroblob(9) where version = 2'],
+  ['chain', "update svc_revision set reason = 'another' where version = 2"],
+])('is not ready once verify has found damage (%s)', async (invariant, sql) => {
+  const service = await serveTea();
+  expect((await verify(service)).found).toBe(0);
+  expect(await service.ready()).toBe('ready');
+  await service.damage(sql);
+  expect(await service.ready()).toBe('ready');
+  const { findings } = await verify(service);
+  expect(findings.map((finding) => finding.invariant)).toContain(invariant);
+  expect(await service.ready()).toBe('STORAGE_DAMAGED');
+});
+
+it('stays ready where verify found only what a rebuilt index mends', async () => {
+  const service = await serveTea();
+  await service.damage("delete from svc_posting where term = 'green'");
+  expect((await verify(service)).findings).toMatchObject([{ invariant: 'I4' }]);
+  expect(await service.ready()).toBe('ready');
+});
