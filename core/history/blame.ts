@@ -1,9 +1,11 @@
 import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
 import type { RevisionStore } from '../contracts/storage.ts';
+import { hashText } from '../files/content.ts';
 import { createPause } from '../pause.ts';
-import { applyDelta, type Delta, diffTexts, type Hunk } from './delta.ts';
+import { applyDelta, blankDelta, diffTexts, type Hunk } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { lineOffsets } from './delta/lines.ts';
+import { damagedHistory } from './texts.ts';
 
 /** Consecutive lines that one revision wrote. Lines count from 1; both ends are included. */
 export interface BlamedRange {
@@ -26,7 +28,7 @@ const STEPS = 64;
  *
  * Walks back from that content one revision at a time. A revision wrote the lines that it changed;
  * all other lines are older. `oldestAt` is the time of the oldest revision examined: lines without a
- * revision are older.
+ * revision are older. Throws `STORAGE_DAMAGED` if a step leads to another content than was written.
  */
 export async function blameLines(
   history: History,
@@ -34,12 +36,14 @@ export async function blameLines(
   { version, content }: { version: number; content: string },
 ) {
   const pause = createPause();
-  const lines = createBlamedLines(content);
+  const lines = createBlamedLines(history, content);
   let oldestAt: number | null = null;
-  for await (const { revision, step } of walkBack(history, file, version)) {
+  for await (const { revision, step, isAfter } of walkBack(history, file, version)) {
+    // Before the end, so that the last step is checked too.
+    if (isAfter) await lines.check(revision);
+    if (lines.isComplete()) break;
     oldestAt = Math.min(oldestAt ?? revision.at, revision.at);
     if (step !== null) lines.stepBack(revision, step);
-    if (lines.isComplete()) break;
     await pause();
   }
   return { ranges: lines.toRanges(), oldestAt };
@@ -49,6 +53,8 @@ export async function blameLines(
 interface Passed {
   revision: RevisionRecord;
   step: RevisionStep | null;
+  /** Whether the content so far is the one after this revision. */
+  isAfter: boolean;
 }
 
 /**
@@ -65,7 +71,7 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
     const revisions = await readRevisions(history, at, { upTo, later, limit: left });
     if (revisions.length === 0) {
       const oldest = later ?? (await findOldest(history, at));
-      if (oldest !== null) yield { revision: oldest, step: null };
+      if (oldest !== null) yield { revision: oldest, step: null, isAfter: false };
       return;
     }
     const restoredBy = findRestored(revisions);
@@ -77,14 +83,15 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       if (revisions[index]?.version !== expected) return;
       const restored = restoredBy.get(index) ?? index;
       if (restored === PRUNED) {
-        yield { revision: revisions.at(-1) as RevisionRecord, step: null };
+        const oldest = revisions.at(-1) as RevisionRecord;
+        yield { revision: oldest, step: null, isAfter: false };
         return;
       }
       index = restored;
       const revision = revisions[index] as RevisionRecord;
       expected = revision.version - 1;
       if (isArrival(revision)) {
-        yield { revision, step: null };
+        yield { revision, step: null, isAfter: true };
         const left = await history.get(revision.peerId ?? '');
         if (left === null) return;
         place = { file: left, version: left.version - 1 };
@@ -92,7 +99,7 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       }
       const step = await readStep(revision.version);
       if (step === undefined) return;
-      yield { revision, step };
+      yield { revision, step, isAfter: true };
     }
   }
 }
@@ -158,13 +165,13 @@ function isArrival({ action, existedBefore, peerId }: RevisionRecord): boolean {
 }
 
 /** The lines of a content, each with its writer once known. */
-function createBlamedLines(content: string) {
+function createBlamedLines(history: History, content: string) {
   const count = lineOffsets(content, 0, content.length).length - 1;
   const writers = Array<RevisionRecord | null>(count).fill(null);
   /** For each line of the current older text: the line of `content` that it became, or -1. */
   let places = writers.map((_, line) => line);
   let unknown = count;
-  const older = createOlderText(content);
+  const older = createOlderText(history, content);
 
   function write(revision: RevisionRecord, lines: readonly number[]): void {
     for (const line of lines) {
@@ -177,15 +184,18 @@ function createBlamedLines(content: string) {
   return {
     isComplete: () => unknown === 0,
 
+    check: older.check,
+
     /** Steps from the text after a revision to the text before it. */
     stepBack(revision: RevisionRecord, step: RevisionStep): void {
+      const hunks = older.stepBack(step);
       if (!step.existedBefore) {
         write(revision, places);
         return;
       }
       const before: number[] = [];
       let line = 0;
-      for (const { start, removed, addedLines } of older.stepBack(step)) {
+      for (const { start, removed, addedLines } of hunks) {
         for (; line < start; line++) before.push(places[line] ?? -1);
         line = start + removed;
         write(revision, places.slice(start, line));
@@ -207,24 +217,44 @@ function createBlamedLines(content: string) {
   };
 }
 
-/** The current older text, built only when a step stores a whole content instead of a delta. */
-export function createOlderText(content: string) {
+/** Goes back from a content to the ones before it. Throws `STORAGE_DAMAGED` for damaged steps. */
+export function createOlderText(history: Pick<RevisionStore, 'get'>, content: string) {
   let text = content;
-  let deltas: Delta[] = [];
+  /** Of a redacted text only the number of lines is known. */
+  let isKnown = true;
+
+  /** Goes back by a delta; its hunks fit a redacted text as well. */
+  function applyStep(bytes: Uint8Array): readonly Hunk[] {
+    try {
+      const delta = decodeDelta(bytes);
+      text = applyDelta(text, isKnown ? delta : blankDelta(delta));
+      return delta.hunks;
+    } catch (error) {
+      throw damagedHistory(error);
+    }
+  }
+
   return {
+    /** Compares the current text with the revision that made it. */
+    async check({ id, redacted, hash }: RevisionRecord): Promise<void> {
+      if (!redacted && (!isKnown || hashText(text) === hash)) return;
+      // It may have been redacted, or erased, since it was listed.
+      const now = redacted ? null : await history.get(id);
+      if (now?.redacted === false) throw damagedHistory();
+      isKnown = false;
+    },
+
     /** The hunks between the text after a revision and the text before it. */
-    stepBack({ delta, keyframe }: RevisionStep): readonly Hunk[] {
-      const step =
-        delta === null
-          ? diffTexts(keyframe ?? '', deltas.reduce(applyDelta, text)).delta
-          : decodeDelta(delta);
-      if (keyframe === null) {
-        deltas.push(step);
-      } else {
-        text = keyframe;
-        deltas = [];
-      }
-      return step.hunks;
+    stepBack({ existedBefore, delta, keyframe }: RevisionStep): readonly Hunk[] {
+      const before = existedBefore ? keyframe : '';
+      if (before === null && delta === null) throw damagedHistory();
+      const hunks = delta === null ? diffTexts(before ?? '', text).delta.hunks : applyStep(delta);
+      if (before === null) return hunks;
+      // With a delta and a keyframe, both lead to the same text.
+      if (delta !== null && isKnown && text !== before) throw damagedHistory();
+      text = before;
+      isKnown = true;
+      return hunks;
     },
   };
 }

@@ -93,6 +93,16 @@ export function applyDelta(newer: string, delta: Delta): string {
   return older + newer.slice(copiedTo);
 }
 
+/** A delta for the same lines that leads to empty ones: it fits every text with as many lines. */
+export function blankDelta({ hunks }: Delta): Delta {
+  return {
+    hunks: hunks.map(({ start, removed, addedLines }) => ({
+      ...{ start, removed, addedLines, prefix: 0, suffix: 0 },
+      text: '\n'.repeat(addedLines),
+    })),
+  };
+}
+
 /** Makes one hunk of a block, or one per line if that is shorter (a word changed in each line). */
 function toHunks(older: string, newer: string, block: Block): Hunk[] {
   const whole = toHunk(older, newer, block);

@@ -1,4 +1,4 @@
-import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
+import type { FileKey, RevisionRecord } from '../contracts/records.ts';
 import type { FileStore, RevisionStore } from '../contracts/storage.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { createPause } from '../pause.ts';
@@ -36,7 +36,7 @@ const MAX_FILES = 20;
 /**
  * Finds every version in which a line stands unchanged, before and after the one given, and its
  * number there. Follows moves of the file, and reverts that bring the line back. A line that was
- * edited is another line, as in blame.
+ * edited is another line, as in blame. Throws `STORAGE_DAMAGED` where blame does.
  */
 export async function followLine(stores: Stores, start: LinePlace): Promise<LineHistory> {
   const pause = createPause();
@@ -94,14 +94,16 @@ async function readHistory(
   const later = await store.ofVersion(file, newest + 1);
   const listed = await readRevisions(store, file, { upTo: newest, later, limit });
   const steps = new Map<number, readonly Hunk[] | null>();
-  const older = createOlderText(head?.content ?? '');
+  const older = createOlderText(store, head?.content ?? '');
   const pause = createPause();
   const readStep = createStepReader(store, file);
-  for (const [index, { version }] of listed.entries()) {
+  for (const [index, revision] of listed.entries()) {
+    const { version } = revision;
     // Older ones than a gap are not reached.
     if (version !== newest - index) break;
+    await older.check(revision);
     const step = await readStep(version);
-    if (step === undefined || !leadsBack(step)) break;
+    if (step === undefined) break;
     const hunks = older.stepBack(step);
     steps.set(version, step.existedBefore ? hunks : null);
     await pause();
@@ -119,11 +121,6 @@ async function readHistory(
     isWhole: steps.has(1),
     places: new Map(),
   };
-}
-
-/** Whether a step gives the text before it. */
-function leadsBack({ existedBefore, delta, keyframe }: RevisionStep): boolean {
-  return !existedBefore || delta !== null || keyframe !== null;
 }
 
 /** The same line at the versions before and after, and at those with the same text. */

@@ -9,7 +9,7 @@ import type { AdminAuthor } from '../files/admin-files.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { readRows } from '../page.ts';
 import { sealContent } from './chain.ts';
-import { type Delta, diffTexts } from './delta.ts';
+import { blankDelta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';
 import type { HistoryParts } from './history-parts.ts';
 import { countLines, hashText } from '../files/content.ts';
@@ -203,16 +203,7 @@ function blankStep(
 ): Pick<NewRevision, 'delta' | 'keyframe'> {
   if (newer === null) return { delta: null, keyframe: '\n'.repeat(countLines(content)) };
   const known = delta === null ? diffTexts(content, newer).delta : decodeDelta(delta);
-  return { delta: encodeDelta(blank(known)), keyframe: null };
-}
-
-function blank({ hunks }: Delta): Delta {
-  return {
-    hunks: hunks.map(({ start, removed, addedLines }) => ({
-      ...{ start, removed, addedLines, prefix: 0, suffix: 0 },
-      text: '\n'.repeat(addedLines),
-    })),
-  };
+  return { delta: encodeDelta(blankDelta(known)), keyframe: null };
 }
 
 function checkNotCurrent(file: RedactCurrent['file'], target: Target): void {

@@ -37,6 +37,7 @@ import type { HistoryParts } from './history-parts.ts';
 import {
   createTexts,
   isWhole,
+  noteDamage,
   type RevisionContents,
   revisionNotFound,
   type Texts,
@@ -119,6 +120,9 @@ export function createRevisions(
   const { storage } = deps;
   const parts: HistoryParts = { ...deps, ...createTexts(storage) };
   const { textAt, textsOf } = parts;
+
+  const blame = (key: FileKey, at: { version: number; content: string }) =>
+    noteDamage(storage, () => blameLines(storage.revisions, key, at));
 
   async function find(id: string): Promise<RevisionRecord> {
     const revision = await storage.revisions.get(parseRevisionId(id));
@@ -229,7 +233,7 @@ export function createRevisions(
     memoryAt: (scope, options) => memoryAt(storage.revisions, scope, options),
 
     async blame(key, at) {
-      const { ranges, oldestAt } = await blameLines(storage.revisions, key, at);
+      const { ranges, oldestAt } = await blame(key, at);
       await deps.accessQueue.flush();
       return await toBlameAnswer(ranges, { log: storage.log, oldestAt });
     },
@@ -285,7 +289,7 @@ export function createRevisions(
       const file = await storage.files.get(key);
       if (file === null || file.content === null) return { version: 0, times: [] };
       const { version, content } = file;
-      const { ranges, oldestAt } = await blameLines(storage.revisions, key, { version, content });
+      const { ranges, oldestAt } = await blame(key, { version, content });
       const oldest = oldestAt ?? file.updatedAt;
       const times = ranges.flatMap(({ startLine, endLine, revision }) =>
         Array<number>(endLine - startLine + 1).fill(revision?.at ?? oldest),

@@ -22,14 +22,8 @@ export type RevisionContents = NonNullable<RunRevision['contents']>;
 
 /** Reads contents back through the steps of the history, and checks them by their hashes. */
 export function createTexts(storage: Pick<Storage, 'revisions' | 'noteDamage'>): Texts {
-  async function textAt(key: FileKey, version: number): Promise<string | null> {
-    try {
-      return await readTextAt(key, version);
-    } catch (error) {
-      if (error instanceof MemoryError) storage.noteDamage?.(error);
-      throw error;
-    }
-  }
+  const textAt = (key: FileKey, version: number) =>
+    noteDamage(storage, () => readTextAt(key, version));
 
   async function readTextAt(key: FileKey, version: number): Promise<string | null> {
     const chain = await storage.revisions.chain(key, version);
@@ -48,10 +42,11 @@ export function createTexts(storage: Pick<Storage, 'revisions' | 'noteDamage'>):
     return content;
   }
 
-  async function storedTextAt(key: FileKey, version: number): Promise<string | null> {
-    const chain = await storage.revisions.chain(key, version);
-    return chain === null ? null : await walkBack(chain, version);
-  }
+  const storedTextAt = (key: FileKey, version: number) =>
+    noteDamage(storage, async () => {
+      const chain = await storage.revisions.chain(key, version);
+      return chain === null ? null : await walkBack(chain, version);
+    });
 
   async function textsOf(revision: RevisionRecord): Promise<RevisionContents> {
     const hasBefore = revision.existedBefore && !revision.redactedBefore;
@@ -108,7 +103,21 @@ function stepBack(content: string | null, { keyframe, delta }: RevisionStep): st
   }
 }
 
-function damagedHistory(cause?: unknown): MemoryError {
+/** Runs a read, and tells the storage of the damage that it meets. */
+export async function noteDamage<T>(
+  storage: Pick<Storage, 'noteDamage'>,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof MemoryError) storage.noteDamage?.(error);
+    throw error;
+  }
+}
+
+/** The error for steps that don't fit, or don't lead to the content that was written. */
+export function damagedHistory(cause?: unknown): MemoryError {
   return new MemoryError('STORAGE_DAMAGED', 'The stored history of a file is damaged.', {
     details: { reason: 'history' },
     ...(cause === undefined ? {} : { cause }),

@@ -5,6 +5,7 @@ import { invalidField, MemoryError } from '../errors.ts';
 import { sliceLines } from '../files/content.ts';
 import { fileNotFound, parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
 import { followLine, type LineHistory } from '../history/line-history.ts';
+import { noteDamage } from '../history/texts.ts';
 import { type Revisions, toAdminRevision } from '../history/revisions.ts';
 import { isUuid } from '../ids.ts';
 import { answerList } from '../page.ts';
@@ -56,7 +57,9 @@ export async function readInfluence(
   const { line } = query;
   if (line > lines)
     throw invalid('line', `must be at most ${lines}: version ${version} ends there`);
-  const history = await followLine(storage, { file: key, version, line });
+  const history = await noteDamage(storage, () =>
+    followLine(storage, { file: key, version, line }),
+  );
   const list = await answerList(query, {
     list: 'influence',
     read: (page) => listShown(storage, { history, filter: { ...filter, outcome: 'ok' } }, page),

@@ -118,6 +118,16 @@ async function readFile(
     return shown.content === latest;
   });
   await read(async () => {
+    const shown = await core.fileLists.file(`users/${user}/${file}`, { blame: true });
+    const lines = latest.split('\n');
+    return (shown.blame ?? []).every(({ startLine, endLine, version }) =>
+      lines
+        .slice(startLine - 1, endLine)
+        // Only the lines that name their version were changed since the first one.
+        .every((line) => version === null || version === (line.includes('at version') ? 3 : 1)),
+    );
+  });
+  await read(async () => {
     const { items } = await core.revisions.list({ path: `users/${user}/${file}`, limit: 10 });
     const details = await Promise.all(items.map(({ id }) => core.revisions.get(id)));
     return details.every(({ contentAfter, contentBefore }) =>

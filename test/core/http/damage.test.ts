@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Verification } from '../../../core/contracts/admin.ts';
+import { encodeDelta } from '../../../core/history/delta/codec.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDatabase } from '../../support/service.ts';
@@ -77,3 +78,35 @@ it('stays ready where verify found only what a rebuilt index mends', async () =>
   expect((await verify(service)).findings).toMatchObject([{ invariant: 'I4' }]);
   expect(await service.ready()).toBe('ready');
 });
+
+describe.each([
+  ['blame', '/v1/admin/files/users/alice/tea.md?blame=true'],
+  ['influence of a line', '/v1/admin/observability/influence?path=users/alice/tea.md&line=1'],
+])('%s', (_, path) => {
+  const STEP = 'where version = 3 and delta is not null';
+  it.each([
+    ['an older content', `update svc_revision set hash = randomblob(32) where version = 1`],
+    ['a delta', `update svc_revision set delta = ${toDelta(0, 1, 0)} ${STEP}`],
+    ['a delta, which is cut short', `update svc_revision set delta = substr(delta, 1, 4) ${STEP}`],
+    ['a delta, which is gone', `update svc_revision set delta = null ${STEP}`],
+    ['the last step', `update svc_revision set delta = ${toDelta(0, 1, 1)} where version = 2`],
+    ['a keyframe', `update svc_revision set keyframe = 'black' || char(10) ${STEP}`],
+  ])('refuses damage of %s, and is not ready then', async (__, sql) => {
+    const service = await serveTea();
+    expect((await service.get(path)).status).toBe(200);
+    await service.damage(sql);
+    const { status, json } = await service.get(path);
+    expect([status, json.error]).toMatchObject([
+      500,
+      { code: 'STORAGE_DAMAGED', retryable: false },
+    ]);
+    expect(await service.ready()).toBe('STORAGE_DAMAGED');
+  });
+});
+
+/** A delta that replaces lines by empty ones, as SQL. */
+function toDelta(start: number, removed: number, addedLines: number): string {
+  const text = '\n'.repeat(addedLines);
+  const hunk = { ...{ start, removed, addedLines }, ...{ prefix: 0, suffix: 0, text } };
+  return `x'${Buffer.from(encodeDelta({ hunks: [hunk] })).toString('hex')}'`;
+}
