@@ -74,7 +74,17 @@ export function revisionNotFound(id: string): MemoryError {
 }
 
 /** Walks from the head to a version's content; `null` if it didn't exist or is pruned. */
-async function walkBack({ file, steps }: RevisionChain, version: number): Promise<string | null> {
+async function walkBack(chain: RevisionChain, version: number): Promise<string | null> {
+  const content = await followSteps(chain, version);
+  const { file } = chain;
+  if (content === null && file.content === null && file.deletedAt === null) throw damagedHistory();
+  return content;
+}
+
+async function followSteps(
+  { file, steps }: RevisionChain,
+  version: number,
+): Promise<string | null> {
   const pause = createPause();
   if (version > file.version || version < 0) return null;
   const top = steps.at(-1);
@@ -92,10 +102,11 @@ async function walkBack({ file, steps }: RevisionChain, version: number): Promis
   return at === version ? content : null;
 }
 
-/** The content before a revision of a file that existed; `null` if it can't be derived. */
+/** The content before a revision of a file that existed; `null` without the content after it. */
 function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
   if (keyframe !== null) return keyframe;
-  if (content === null || delta === null) return null;
+  if (delta === null) throw damagedHistory();
+  if (content === null) return null;
   try {
     return applyDelta(content, decodeDelta(delta));
   } catch (error) {

@@ -2,7 +2,7 @@ import type { FileContent, FileKey } from '../../../core/contracts/records.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Statement } from '../dialects/dialect.ts';
 import { toUuid } from '../schema/ids.ts';
-import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
 /** The most reads that one statement answers. */
@@ -80,9 +80,10 @@ export class ContentReader {
   /** A damaged file fails only its own reads, not others of the same group. */
   #answer({ key, resolve, reject }: Waiting, found: StoredFile | null, isKept: boolean): void {
     if (found === null) return resolve(null);
-    const { content, hash, ...file } = found;
+    const { content, hash, deletedAt, ...file } = found;
     try {
-      this.#database.damage.checkContent({ ...key, ...found, deletedAt: null });
+      this.#database.damage.checkContent({ ...key, ...found });
+      if (deletedAt !== null) return resolve(null);
       const answer = { ...file, content: content as string };
       if (isKept) this.#database.contents?.keep(key, answer);
       resolve(answer);
@@ -92,7 +93,11 @@ export class ContentReader {
   }
 }
 
-type StoredFile = Omit<FileContent, 'content'> & { content: string | null; hash: string };
+interface StoredFile extends Omit<FileContent, 'content'> {
+  content: string | null;
+  hash: string;
+  deletedAt: number | null;
+}
 
 /** The selected columns, in the order of `toStoredFile`. Text is faster to get than bytes. */
 const COLUMNS = [
@@ -104,10 +109,10 @@ const COLUMNS = [
   'hex(f.latest_revision_id)',
   'c.content',
   'hex(f.hash)',
+  'f.deleted_at',
 ];
-const FROM_SCOPE =
-  ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
-  ' where f.deleted_at is null';
+const WITH_CONTENT =
+  ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no';
 
 async function readContents(
   connection: Connection,
@@ -122,7 +127,7 @@ async function readContents(
     sql:
       `from ${wanted.sql} k` +
       ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
-      ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${FROM_SCOPE}`,
+      ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${WITH_CONTENT}`,
     parameters: wanted.parameters,
   };
   const contents: (StoredFile | null)[] = keys.map(() => null);
@@ -151,7 +156,7 @@ async function selectRows(
 }
 
 function toStoredFile(values: readonly unknown[]): StoredFile {
-  const [fileNo, version, size, lines, updatedAt, revision, content, hash] = values;
+  const [fileNo, version, size, lines, updatedAt, revision, content, hash, deletedAt] = values;
   return {
     fileNo: toInteger(fileNo),
     version: toInteger(version),
@@ -161,5 +166,6 @@ function toStoredFile(values: readonly unknown[]): StoredFile {
     latestRevisionId: toUuid(toText(revision)),
     content: toTextOrNull(content),
     hash: toText(hash).toLowerCase(),
+    deletedAt: toIntegerOrNull(deletedAt),
   };
 }

@@ -46,8 +46,8 @@ export class Damage {
   /** Throws `STORAGE_DAMAGED` if the content differs from what was written. */
   checkContent(file: StoredContent): void {
     const { scope, fileNo, content, deletedAt, hash } = file;
-    const isThere = content !== null || deletedAt !== null;
-    if (isThere && hashText(content ?? '') === hash) return;
+    const isMarked = (content === null) === (deletedAt !== null);
+    if (isMarked && hashText(content ?? '') === hash) return;
     const error = new MemoryError('STORAGE_DAMAGED', CONTENT_DAMAGED, {
       details: { reason: 'content' },
     });

@@ -96,12 +96,60 @@ describe.each([
     expect((await service.get(path)).status).toBe(200);
     await service.damage(sql);
     const { status, json } = await service.get(path);
-    expect([status, json.error]).toMatchObject([
-      500,
-      { code: 'STORAGE_DAMAGED', retryable: false },
-    ]);
+    expect([status, json.error]).toMatchObject(DAMAGED);
     expect(await service.ready()).toBe('STORAGE_DAMAGED');
   });
+});
+
+const DAMAGED = [500, { code: 'STORAGE_DAMAGED', retryable: false }];
+const TEA = "(select file_no from svc_file where path = 'tea.md')";
+const MARK_DELETED = "update svc_file set deleted_at = 1 where path = 'tea.md'";
+
+describe.each([
+  ['whose content is gone', `delete from svc_content where file_no = ${TEA}`],
+  ['that is marked as deleted and has content', MARK_DELETED],
+])('a file %s', (_, sql) => {
+  it.each<[string, (service: DamagedServer) => ReturnType<LiveServer['request']>]>([
+    ['read', ({ execute }) => execute('memory_read', { path: 'user/tea.md' })],
+    [
+      'written',
+      ({ execute }) => execute('memory_write', { path: 'user/tea.md', content: 'red\n' }),
+    ],
+    ['deleted', ({ execute }) => execute('memory_delete', { path: 'user/tea.md' })],
+    ['shown', ({ get }) => get('/v1/admin/files/users/alice/tea.md')],
+    ['blamed', ({ get }) => get('/v1/admin/files/users/alice/tea.md?blame=true')],
+  ])('is not %s, and makes the service unready', async (__, work) => {
+    const service = await serveTea();
+    await service.damage(sql);
+    const { status, json } = await work(service);
+    expect([status, json.error]).toMatchObject(DAMAGED);
+    expect(await service.ready()).toBe('STORAGE_DAMAGED');
+  });
+});
+
+it('refuses the versions of a file whose content is gone', async () => {
+  const service = await serveTea();
+  const version = '/v1/admin/files/users/alice/tea.md?version=2';
+  const { json: list } = await service.get('/v1/admin/revisions?path=users/alice/tea.md');
+  const newest = list.items[0].id as string;
+  const paths = [version, `/v1/admin/revisions/${newest}`];
+  for (const path of paths) expect((await service.get(path)).status).toBe(200);
+  await service.damage(`delete from svc_content where file_no = ${TEA}`);
+  for (const path of paths) {
+    const { status, json } = await service.get(path);
+    expect([status, json.error]).toMatchObject(DAMAGED);
+  }
+  expect(await service.ready()).toBe('STORAGE_DAMAGED');
+});
+
+it('refuses a version to which no step leads', async () => {
+  const service = await serveTea();
+  const path = '/v1/admin/files/users/alice/tea.md?version=1';
+  expect((await service.get(path)).status).toBe(200);
+  await service.damage('update svc_revision set delta = null, keyframe = null where version = 2');
+  const { status, json } = await service.get(path);
+  expect([status, json.error]).toMatchObject(DAMAGED);
+  expect(await service.ready()).toBe('STORAGE_DAMAGED');
 });
 
 /** A delta that replaces lines by empty ones, as SQL. */
