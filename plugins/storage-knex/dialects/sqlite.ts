@@ -322,6 +322,11 @@ function codeOf(error: unknown): string {
 /** The message for a file with content that SQLite can't have written. */
 export const FILE_DAMAGED = 'The database file is damaged.';
 
+/** Whether the header of the file is damaged: of its fields, this one has no error code. */
+function isUnknownFormat(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith('unsupported file format');
+}
+
 /** Translates SQLite's own errors; the only place that does. */
 export function translateSqliteError(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
@@ -335,7 +340,7 @@ export function translateSqliteError(error: unknown): MemoryError {
       retryAfterSeconds: 1,
     });
   }
-  if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) {
+  if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code) || isUnknownFormat(error)) {
     return new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED, { cause: error });
   }
   if (/^SQLITE_(?:CANTOPEN|PERM|AUTH|PROTOCOL|INTERRUPT|NOMEM|NOLFS)/.test(code)) {

@@ -17,7 +17,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../../core/testing/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
@@ -295,5 +295,16 @@ describe('the place', () => {
     const error = await rejection(sqlite({ filename }).init({ log: quiet, now: Date.now }));
     expect(error.code).toBe('STORAGE_DAMAGED');
     expect(error.message).toContain('damaged');
+  });
+
+  it.each(sqliteDrivers)('is refused clearly when its header is damaged (%s)', async (driver) => {
+    const filename = await temporaryDatabase();
+    const bytes = await readFile(filename);
+    // The format of the schema, at most 4.
+    bytes[47] = 0xff;
+    await writeFile(filename, bytes);
+    const storage = sqlite({ filename, driver });
+    const error = await rejection(storage.init({ log: quiet, now: Date.now }));
+    expect(error.code).toBe('STORAGE_DAMAGED');
   });
 });
