@@ -72,11 +72,20 @@ export function formatResults(results: readonly StorageCaseResult[]): string {
   return lines.join('\n');
 }
 
-function describeError(error: Error): string {
+function describeError(thrown: Error): string {
+  const error = toError(thrown);
   if (error instanceof MemoryError) {
-    const cause = error.cause === undefined ? '' : `\ncause: ${toError(error.cause).message}`;
-    return `${error.code}: ${error.message}${cause}`;
+    const { code, message } = error;
+    return `${String(code)}: ${message}${describeCause(error)}`;
   }
   const name = error instanceof AssertionError ? '' : `${error.name}: `;
   return `${name}${error.message.trimEnd()}`;
+}
+
+function describeCause(error: MemoryError): string {
+  try {
+    return error.cause === undefined ? '' : `\ncause: ${toError(error.cause).message}`;
+  } catch {
+    return '';
+  }
 }

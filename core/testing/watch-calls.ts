@@ -62,14 +62,27 @@ function watchCall(
   return answer;
 }
 
-/** What was thrown, as an error. */
+/** What was thrown, as an error with a name and a message, whatever a driver throws. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`Thrown: ${show(thrown)}`);
+  try {
+    if (thrown instanceof Error && isText(thrown.name) && isText(thrown.message)) return thrown;
+  } catch {
+    // A proxy, or an error with a getter that throws.
+  }
+  return new Error(`Thrown: ${show(thrown)}`);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }
 
 /** A value on one line. */
 export function show(value: unknown): string {
-  return inspect(value, { depth: 1, breakLength: Infinity, maxStringLength: 200 });
+  try {
+    return inspect(value, { depth: 1, breakLength: Infinity, maxStringLength: 200 });
+  } catch {
+    return 'a value that cannot be shown';
+  }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
@@ -432,3 +434,63 @@ it.each(Object.entries(RULE_OF))(
     expect(results.map(({ status }) => status)).toEqual(['failed']);
   },
 );
+
+/** Values that a driver may throw, although no rule can make sense of them. */
+const STRANGE: Record<string, () => unknown> = {
+  'an error whose message is a number': () => Object.assign(new Error(), { message: 5 }),
+  'an error whose message is an object': () =>
+    Object.assign(new MemoryError('INTERNAL'), { message: Object.create(null) as unknown }),
+  'an error whose message throws': () =>
+    Object.defineProperty(new Error(), 'message', { get: fail }),
+  'an error whose code is a symbol': () =>
+    Object.assign(new MemoryError('INTERNAL'), { code: Symbol('code') }),
+  'an error whose cause throws': () =>
+    Object.defineProperty(new MemoryError('INTERNAL'), 'cause', { get: fail }),
+  'a proxy whose traps throw': () =>
+    new Proxy({}, { get: fail, getPrototypeOf: fail, ownKeys: fail, has: fail }),
+  'an object that refuses to be shown': () => ({ [inspect.custom]: fail }),
+  nothing: () => undefined,
+};
+
+function fail(): never {
+  throw new Error('Do not look.');
+}
+
+describe.each(Object.entries(STRANGE))('a driver that throws %s', (_, makeStrange) => {
+  it.each<[string, () => Storage]>([
+    [
+      'when it is made',
+      () => {
+        throw makeStrange();
+      },
+    ],
+    ['when it is opened', () => ({ ...emptyStorage(), init: () => Promise.reject(makeStrange()) })],
+    [
+      'instead of rejecting',
+      () => ({
+        ...emptyStorage(),
+        init() {
+          throw makeStrange();
+        },
+      }),
+    ],
+    [
+      'in the background',
+      () => ({
+        ...emptyStorage(),
+        async init() {
+          void Promise.reject(makeStrange());
+          await nextTurn();
+        },
+      }),
+    ],
+  ])('fails a rule %s, and has a report', async (__, make) => {
+    const [first] = storageCases;
+    if (first === undefined) throw new Error('There is no case.');
+    const results = await checkStorage(make, { cases: [first] });
+    expect(results).toMatchObject([{ status: 'failed', error: expect.any(Error) as unknown }]);
+    expect(formatResults(results)).toMatch(
+      /^failed: [^]*\n0 passed, 1 failed, 0 absent of 1 rules$/,
+    );
+  });
+});
