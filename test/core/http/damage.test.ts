@@ -152,6 +152,15 @@ it('refuses a version to which no step leads', async () => {
   expect(await service.ready()).toBe('STORAGE_DAMAGED');
 });
 
+it('finds nothing in a file whose content is another, and makes the service unready', async () => {
+  const service = await serveTea();
+  await service.damage("update svc_content set content = replace(content, 'green', 'great')");
+  // A text that an earlier find has read would come from memory.
+  const { status, json } = await service.execute('memory_find', { query: 'green' });
+  expect([status, json.error]).toMatchObject(DAMAGED);
+  expect(await service.ready()).toBe('STORAGE_DAMAGED');
+});
+
 /** A delta that replaces lines by empty ones, as SQL. */
 function toDelta(start: number, removed: number, addedLines: number): string {
   const text = '\n'.repeat(addedLines);
