@@ -1,3 +1,4 @@
+import { existsSync, linkSync } from 'node:fs';
 import {
   copyFile,
   link,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { write } from '../../../core/testing/rows.ts';
@@ -276,6 +278,20 @@ describe('a file with several names', () => {
     expect(await again.inspection?.problems?.()).toEqual([
       expect.stringContaining('has 2 names (hard links)'),
     ]);
+  });
+
+  it('is refused, though it got the second one only while it was made', async () => {
+    const directory = await directoryOnDisk();
+    const filename = join(directory, 'memory.db');
+    const storage = sqlite({ filename });
+    const opening = rejection(storage.init({ log: quiet, now: Date.now }));
+    // SQLite has made the file, and its tables are still to come.
+    while (!existsSync(filename)) await nextTurn();
+    linkSync(filename, join(directory, 'second.db'));
+    const error = await opening;
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain('has 2 names (hard links)');
+    await storage.close();
   });
 
   it('is one file by its symbolic links, with one log', async () => {
