@@ -121,8 +121,8 @@ export function assertCompilable(routes: readonly RouteDefinition[]): void {
         if (schema !== undefined) assertSchema(schema);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`A schema of ${route.method} ${route.path}: ${reason}.`, { cause: error });
+      const { message } = error as Error;
+      throw new Error(`A schema of ${route.method} ${route.path}: ${message}.`, { cause: error });
     }
   }
 }
@@ -172,7 +172,7 @@ function createArea(
 
   for (const route of bySpecificity(routes)) {
     const serve = compileRoute(route, options) as RouterMiddleware;
-    router.register(toPattern(options.basePath, route.path), [route.method], serve);
+    router.register(options.basePath + route.path, [route.method], serve);
   }
   const layers = router.stack.filter((layer) => layer.methods.length > 0);
   const outside = layers.filter(
@@ -191,8 +191,7 @@ function createArea(
     ctx.res.setHeader(REQUEST_ID, (ctx as OwnContext)[EXCHANGE].traceId);
     ctx.status = 204;
   }) as RouterMiddleware;
-  if (prefix !== null) router.all(new RegExp(`^${escapeRegExp(prefix)}(?:/|$)`), unmatched);
-  for (const path of new Set(outside.map((layer) => layer.path))) router.all(path, unmatched);
+  router.all(/^/, unmatched);
 
   return {
     owns: (path) =>
@@ -223,15 +222,6 @@ function assertDistinct(routes: readonly RouteDefinition[]): void {
   }
 }
 
-/** Escapes the base path, which is text and not a pattern. */
-function toPattern(basePath: string, path: string): string {
-  return basePath.replaceAll(/[{}()[\]+?!:*\\]/g, '\\$&') + path;
-}
-
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-}
-
 /** Header of every answer: the trace id of the request, for logs and traces. */
 export const REQUEST_ID = 'X-Request-Id';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -242,7 +232,7 @@ const CHALLENGES: Record<AuthKind, string> = {
 };
 const EXCHANGE = Symbol('memory-service exchange');
 
-type OwnContext = Context & { [EXCHANGE]: Exchange; captures?: string[] };
+type OwnContext = Context & { [EXCHANGE]: Exchange; captures: string[] };
 
 /** Compiles the handler of one route: parse, run, answer. */
 function compileRoute(route: RouteDefinition, options: MountOptions): Middleware {
@@ -272,9 +262,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
         exchange.userId = null;
       }
     }
-    if (names.length > 0) {
-      exchange.params = decodeParams(names, ctx.captures ?? [], exchange);
-    }
+    exchange.params = decodeParams(names, ctx.captures, exchange);
     checks ??= compileChecks(route);
     exchange.query = checks.parseQuery(ctx.querystring);
     const check = exchange.userId === null ? checks.body : checks.signedInBody;
@@ -297,7 +285,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     ctx.res.setHeader(REQUEST_ID, exchange.traceId);
     if (exchange.headers !== null) setHeaders(ctx, exchange.headers);
     if (value === undefined && ctx.status === 202) answerNothing(ctx);
-    else if (value === undefined || value === null) ctx.body = null;
+    else if (value === null) ctx.body = null;
     else ctx.body = isJson ? toJson(value) : value;
   };
 }
@@ -386,7 +374,7 @@ function decodeParams(
     const raw = captures[index] ?? '';
     try {
       if (!isPlain) throw new URIError();
-      params[name] = raw.includes('%') ? decodeURIComponent(raw) : raw;
+      params[name] = decodeURIComponent(raw);
     } catch {
       if (kind === 'none') throw new MemoryError('NOT_FOUND');
       const message = 'is not well-formed: percent-encode it as UTF-8, once';
@@ -453,7 +441,7 @@ function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
 }
 
 const UNREAD_BODY_MS = 5_000;
@@ -489,13 +477,11 @@ function setHeaders({ res }: Context, headers: HeaderList): void {
   for (const [name, value] of headers) res.setHeader(name, value);
 }
 
-const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
-
 /** One request and its answer, for checks and handlers. Computes costly values on first use. */
 class Exchange implements RouteRequest, RequestHead {
   route: RouteDefinition | null = null;
   userId: string | null = null;
-  params = NO_PARAMS;
+  params: Readonly<Record<string, string>> = {};
   query: unknown = undefined;
   body: unknown = undefined;
   status: number | null = null;
@@ -517,18 +503,13 @@ class Exchange implements RouteRequest, RequestHead {
 
   header(name: string): string | null {
     const value = this.#ctx.req.headers[name];
-    if (value === undefined) return null;
-    return typeof value === 'string' ? value : value.join(', ');
+    return value === undefined ? null : String(value);
   }
 
   count(name: string): number {
     const { rawHeaders } = this.#ctx.req;
-    let count = 0;
-    for (let at = 0; at < rawHeaders.length; at += 2) {
-      const raw = rawHeaders[at] as string;
-      if (raw.length === name.length && raw.toLowerCase() === name) count += 1;
-    }
-    return count;
+    // Names stand at even places, their values at odd ones.
+    return rawHeaders.filter((raw, at) => at % 2 === 0 && raw.toLowerCase() === name).length;
   }
 
   get stream(): Readable {
