@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import Type from 'typebox';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Settings } from '../../../core/config/settings.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError } from '../../../core/errors.ts';
@@ -51,7 +55,7 @@ describe('matching', () => {
   });
 
   it('refuses two routes of one method and path, however their names differ', () => {
-    const routes = [route({ path: '/a/:x', handle: ok }), route({ path: '/a/:y', handle: ok })];
+    const routes = [route({ path: '/a/:one', handle: ok }), route({ path: '/a/:two', handle: ok })];
     expect(() => createApp(testCore(), routes)).toThrow(/Two routes/);
   });
 
@@ -68,6 +72,32 @@ describe('matching', () => {
     expect(() =>
       createApp(testCore(), [route({ path: '/v1/administration', handle: ok })]),
     ).not.toThrow();
+  });
+
+  it('refuses a route of a plugin with a schema that cannot be compiled, and names the route', () => {
+    const broken = { type: 'strnig' };
+    for (const schemas of [
+      { querySchema: broken },
+      { bodySchema: broken },
+      { signedIn: { bodySchema: broken } },
+    ]) {
+      const { checkRoutes } = createApp(testCore(), []);
+      const check = () => checkRoutes([route({ path: '/plain', handle: ok, ...schemas })]);
+      expect(check).toThrow(/^A schema of GET \/plain: .*type.*\.$/);
+      expect(check).toThrow(expect.objectContaining({ cause: expect.any(Error) }));
+    }
+    createApp(testCore(), []).checkRoutes([route({ path: '/plain', handle: ok, signedIn: {} })]);
+  });
+
+  it('finds a route of a plugin outside the area of its kind, after authentication', async () => {
+    const { request } = await start([route({ path: '/v1/apart', auth: 'tools', handle: ok })], {
+      basePath: '/memory',
+    });
+    const ask = (method: string, headers = {}) => request(method, '/memory/v1/apart', { headers });
+    expect((await ask('GET')).status).toBe(401);
+    expect((await ask('GET', asAgent)).json).toEqual({ ok: true });
+    expect((await ask('DELETE', asAgent)).status).toBe(405);
+    expect((await request('GET', '/v1/apart', { headers: asAgent })).status).toBe(404);
   });
 
   it('answers 405 with what is allowed, after authentication', async () => {
@@ -157,10 +187,17 @@ describe('path parameters', () => {
       const answer = await request('GET', `/v1/admin/files/${path}`, { headers: asAdmin });
       expect(answer.status, path).toBe(400);
       expect(answer.json.error.code, path).toBe('INVALID_PATH');
+      expect(answer.json.error.message, path).toContain('percent-encode it');
     }
     // Node's parser refuses raw bytes above ASCII before a route is looked for.
     const raw = await request('GET', '/v1/admin/files/caf\u00c3\u00a9', { headers: asAdmin });
     expect([raw.status, raw.json.error.code]).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  it('are not found at all when they are malformed on an open route', async () => {
+    const { request } = await start([route({ path: '/things/:id', handle: ok })]);
+    const answer = await request('GET', '/things/%zz');
+    expect([answer.status, answer.json.error.code]).toEqual([404, 'NOT_FOUND']);
   });
 
   it('name themselves when they are malformed and no path', async () => {
@@ -169,7 +206,9 @@ describe('path parameters', () => {
     ]);
     const answer = await request('GET', '/v1/admin/users/%zz', { headers: asAdmin });
     expect(answer.json.error.code).toBe('INVALID_REQUEST');
-    expect(answer.json.error.details.issues[0].path).toBe('/userId');
+    expect(answer.json.error.details.issues).toEqual([
+      { path: '/userId', message: expect.stringContaining('percent-encode it') },
+    ]);
   });
 });
 
@@ -228,6 +267,112 @@ describe('query', () => {
   });
 });
 
+describe('a body', () => {
+  it('goes to the handler as it arrives where the route reads it itself', async () => {
+    const streamedBody = ['application/x-ndjson', 'text/plain'];
+    const { request } = await start([
+      route({
+        path: '/lines',
+        method: 'POST',
+        streamedBody,
+        handle: async ({ stream }) => ({ read: await text(stream as Readable) }),
+      }),
+    ]);
+    const send = (type: string) =>
+      request('POST', '/lines', { body: '1\n2\n', headers: { 'content-type': type } });
+    for (const type of ['text/plain', 'Application/X-NDJSON ; charset=utf-8']) {
+      expect((await send(type)).json, type).toEqual({ read: '1\n2\n' });
+    }
+    for (const type of ['application/json', 'text/plainer', '']) {
+      const refused = await send(type);
+      expect([refused.status, refused.json.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+      expect(refused.json.error.message).toBe(
+        'Send the body as application/x-ndjson or text/plain.',
+      );
+    }
+    expect((await request('POST', '/lines')).status).toBe(415);
+  });
+});
+
+describe('a body that no route reads', () => {
+  const BODY_LIMIT = 1_024;
+
+  /** A raw connection, and all that has come back on it so far. */
+  function connect(port: number) {
+    const socket = net.connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const connection = { socket, received: '', closed: once(socket, 'close') };
+    socket.on('data', (chunk: Buffer) => (connection.received += chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+    return connection;
+  }
+
+  const startSmall = () =>
+    start([route({ path: '/healthz', handle: ok })], {
+      limits: { ...testCore().settings.limits, maxBodyBytes: BODY_LIMIT },
+    });
+  const chunkOf = (bytes: number) => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
+
+  it('is read to its end before the answer, when the client wants the connection closed', async () => {
+    const { port, request } = await startSmall();
+    for (const [header, rest] of [
+      ['Content-Length: 10', 'x'.repeat(10)],
+      ['Transfer-Encoding: chunked', `${chunkOf(10)}0\r\n\r\n`],
+    ] as const) {
+      // No timer ends the wait: only the end of the body can.
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const connection = connect(port);
+      connection.socket.write(
+        `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${header}\r\n\r\n`,
+      );
+      // By the time these are answered, the first request has been handled.
+      for (let count = 0; count < 3; count += 1) await request('GET', '/healthz');
+      expect(connection.received, header).toBe('');
+      connection.socket.write(rest);
+      await connection.closed;
+      expect(connection.received, header).toContain('200 OK');
+      vi.useRealTimers();
+    }
+  });
+
+  it('is waited for 5 seconds, when the client wants the connection closed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, request } = await startSmall();
+    const connection = connect(port);
+    connection.socket.write(
+      'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 10\r\n\r\n',
+    );
+    // Polling by `expect` would advance the timers.
+    while (vi.getTimerCount() === 0) await request('GET', '/healthz');
+    vi.advanceTimersByTime(4_999);
+    for (let count = 0; count < 3; count += 1) await request('GET', '/healthz');
+    expect(connection.received).toBe('');
+    vi.advanceTimersByTime(1);
+    await connection.closed;
+    expect(connection.received).toContain('200 OK');
+  });
+
+  it('leaves the connection open up to 16 times the limit of a body, and ends it beyond', async () => {
+    const { port } = await startSmall();
+    const post = 'POST /nothing HTTP/1.1\r\nHost: localhost\r\n';
+    const most = 16 * BODY_LIMIT;
+    const patient = connect(port);
+    patient.socket.write(`${post}Content-Length: ${most}\r\n\r\n${'x'.repeat(most)}`);
+    patient.socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    await patient.closed;
+    expect(patient.received).toContain('404 Not Found');
+    expect(patient.received).toContain('200 OK');
+
+    const endless = connect(port);
+    endless.socket.write(`${post}Transfer-Encoding: chunked\r\n\r\n`);
+    await expect.poll(() => endless.received).toContain('404 Not Found');
+    endless.socket.write(chunkOf(most) + chunkOf(1));
+    await endless.closed;
+  });
+});
+
 describe('answers', () => {
   it('carry security headers and are never cached', async () => {
     const { request } = await start([route({ path: '/healthz', handle: ok })]);
@@ -264,6 +409,9 @@ describe('answers', () => {
     ]);
     const made = await request('GET', '/made');
     expect([made.status, made.headers.etag, made.json]).toEqual([202, '"7"', { made: true }]);
+    // Nothing else than what every answer has.
+    const others = new Set(Object.keys((await request('GET', '/text')).headers));
+    expect(Object.keys(made.headers).filter((name) => !others.has(name))).toEqual(['etag']);
     const text = await request('GET', '/text');
     expect([text.headers['content-type'], text.text]).toEqual([
       'text/plain; charset=utf-8',
@@ -272,6 +420,55 @@ describe('answers', () => {
     expect((await request('GET', '/stream')).text).toBe('1\n2\n');
     const empty = await request('GET', '/empty');
     expect([empty.status, empty.text, empty.headers['content-type']]).toEqual([204, '', undefined]);
+  });
+
+  it('are JSON `null`, or nothing where the status says so, when there is no value', async () => {
+    const statuses = [200, 202, 204, 304];
+    const { request } = await start(
+      statuses.flatMap((status) => [
+        route({
+          path: `/undefined/${status}`,
+          handle: (request) => request.setStatus(status),
+        }),
+        route({ path: `/null/${status}`, status, handle: () => null }),
+      ]),
+    );
+    const ask = async (path: string) => {
+      const { status, text, headers } = await request('GET', path);
+      return [status, text, headers['content-type']];
+    };
+    const json = 'application/json; charset=utf-8';
+    expect(await ask('/undefined/200')).toEqual([200, 'null', json]);
+    expect(await ask('/null/200')).toEqual([200, 'null', json]);
+    expect(await ask('/undefined/202')).toEqual([202, '', undefined]);
+    for (const status of [204, 304]) {
+      expect(await ask(`/undefined/${status}`)).toEqual([status, '', undefined]);
+      expect(await ask(`/null/${status}`)).toEqual([status, '', undefined]);
+    }
+  });
+
+  it('send a list of any length as JSON, and a long one piece by piece', async () => {
+    const { request } = await start([
+      route({
+        path: '/list/:length',
+        handle: ({ params }) =>
+          Array.from({ length: Number(params['length']) }, (_, index) => ({ index })),
+      }),
+    ]);
+    for (const length of [0, 1, 2, 3]) {
+      const { json, headers } = await request('GET', `/list/${length}`);
+      expect(json).toEqual(Array.from({ length }, (_, index) => ({ index })));
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    }
+    expect((await request('GET', '/list/3')).headers['transfer-encoding']).toBe('chunked');
+  });
+
+  it('let a page load its own scripts and styles, whatever its charset', async () => {
+    const { request } = await start([
+      route({ path: '/page', contentType: 'text/html; charset=utf-8', handle: () => '<p>page' }),
+    ]);
+    const page = await request('GET', '/page');
+    expect(page.headers['content-security-policy']).toContain("script-src 'self'");
   });
 
   it('join the caller’s trace, and make one where the header is missing or bad', async () => {
@@ -315,6 +512,66 @@ describe('errors', () => {
         traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
       },
     });
+  });
+
+  it('say when to try again: in a second, where the error does not know better', async () => {
+    const errors = {
+      unavailable: new MemoryError('STORAGE_UNAVAILABLE'),
+      disabled: new MemoryError('ADMIN_DISABLED'),
+      slow: new MemoryError('MODEL_TIMEOUT'),
+      absent: new MemoryError('FILE_NOT_FOUND'),
+    };
+    const { request } = await start(
+      Object.entries(errors).map(([name, error]) =>
+        route({ path: `/${name}`, handle: () => Promise.reject(error) }),
+      ),
+    );
+    const ask = async (name: string) => (await request('GET', `/${name}`)).headers['retry-after'];
+    expect(await ask('unavailable')).toBe('1');
+    for (const name of ['disabled', 'slow', 'absent'])
+      expect(await ask(name), name).toBe(undefined);
+  });
+
+  it('name the credential that is missing', async () => {
+    const handle = () => Promise.reject(new MemoryError('UNAUTHORIZED'));
+    const { request } = await start([
+      route({ path: '/v1/tools', auth: 'tools', handle: ok }),
+      route({ path: '/v1/admin/things', auth: 'admin', handle: ok }),
+      route({ path: '/own', handle }),
+    ]);
+    const ask = async (path: string) => (await request('GET', path)).headers['www-authenticate'];
+    expect(await ask('/v1/tools')).toBe('Bearer');
+    expect(await ask('/v1/admin/things')).toBe('X-Admin-Secret');
+    expect(await ask('/own')).toBe('Bearer');
+    expect(await ask('/nothing')).toBeUndefined();
+  });
+
+  it('have the form of the route at its path, also before its handler', async () => {
+    const errorBody = {
+      schema: {},
+      write: ({ code }: MemoryError, traceId: string) => ({ own: code, traceId }),
+    };
+    const handle = () => Promise.reject(new MemoryError('FILE_NOT_FOUND'));
+    const { request } = await start(
+      [
+        route({ path: '/v1/own', method: 'POST', auth: 'tools', errorBody, handle }),
+        route({ path: '/v1/other', auth: 'tools', handle }),
+      ],
+      { basePath: '/memory' },
+    );
+    for (const [method, headers, status, own] of [
+      ['POST', {}, 401, 'UNAUTHORIZED'],
+      ['GET', asAgent, 405, 'METHOD_NOT_ALLOWED'],
+      ['POST', asAgent, 404, 'FILE_NOT_FOUND'],
+    ] as const) {
+      const answer = await request(method, '/memory/v1/own', { headers });
+      const traceId = answer.headers['x-request-id'];
+      expect([answer.status, answer.json]).toEqual([status, { own, traceId }]);
+    }
+    for (const headers of [{}, asAgent]) {
+      const other = await request('GET', '/memory/v1/other', { headers });
+      expect(other.json.error.code).toBe(headers === asAgent ? 'FILE_NOT_FOUND' : 'UNAUTHORIZED');
+    }
   });
 
   it('name the tool call that they come from', async () => {
@@ -399,7 +656,105 @@ describe('errors', () => {
   });
 });
 
+describe('a handler', () => {
+  it('that answers late is answered for: nothing was read, or nobody knows what was written', async () => {
+    const handle = () => new Promise(() => undefined);
+    const late = { path: '/late', deadlineMs: 1, handle };
+    const { request } = await start([route(late), route({ ...late, method: 'PUT' })]);
+    const read = await request('GET', '/late');
+    expect([read.status, read.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect(read.json.error.details).toBeUndefined();
+    const written = await request('PUT', '/late');
+    expect([written.status, written.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect(written.json.error.details).toEqual({ reason: 'outcome_unknown' });
+  });
+
+  it('has all the time it wants where the route has no deadline', async () => {
+    const skip = skipTime();
+    const { request } = await start([
+      route({
+        path: '/long',
+        deadlineMs: null,
+        async handle() {
+          skip(3_600_000);
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          return { done: true };
+        },
+      }),
+    ]);
+    expect((await request('GET', '/long')).json).toEqual({ done: true });
+  });
+
+  it('is told when the client leaves before the answer, and only then', async () => {
+    const signals: AbortSignal[] = [];
+    const { request, port } = await start([
+      route({
+        path: '/quick',
+        handle(request) {
+          signals.push(request.signal);
+          return { isSame: request.signal === signals[0] };
+        },
+      }),
+      route({
+        path: '/slow',
+        deadlineMs: null,
+        handle: ({ signal }) => {
+          signals.push(signal);
+          return new Promise(() => undefined);
+        },
+      }),
+    ]);
+    // The second request of a connection comes after the end of the first.
+    expect((await request('GET', '/quick')).json).toEqual({ isSame: true });
+    await request('GET', '/quick');
+    const leaving = http.get({ port, host: '127.0.0.1', path: '/slow', agent: false });
+    leaving.on('error', () => undefined);
+    await expect.poll(() => signals.length).toBe(3);
+    expect(signals[2]?.aborted).toBe(false);
+    leaving.destroy();
+    await expect.poll(() => signals[2]?.aborted).toBe(true);
+    expect(signals[0]?.aborted).toBe(false);
+  });
+});
+
 describe('the log', () => {
+  it('holds the failures of the service that have a cause nobody has logged yet', async () => {
+    const cause = new Error('the cause');
+    const ofCall = (error: MemoryError) => Object.assign(error, { toolCallId: 'call' });
+    const errors = {
+      refused: new MemoryError('FILE_NOT_FOUND', undefined, { cause }),
+      plain: new MemoryError('STORAGE_UNAVAILABLE'),
+      damaged: new MemoryError('STORAGE_DAMAGED', undefined, { cause }),
+      tool: ofCall(new MemoryError('INTERNAL', undefined, { cause })),
+      storage: ofCall(new MemoryError('STORAGE_UNAVAILABLE', undefined, { cause })),
+      broken: new MemoryError('INTERNAL', undefined, { cause }),
+    };
+    const { request, core } = await start(
+      Object.entries(errors).map(([name, error]) =>
+        route({ path: `/${name}`, handle: () => Promise.reject(error) }),
+      ),
+    );
+    for (const name of Object.keys(errors)) await request('GET', `/${name}`);
+    expect(
+      core.log.lines.map(({ level, message, fields }) => [level, fields['route'], message]),
+    ).toEqual([
+      ['warn', 'GET /storage', 'a request failed'],
+      ['error', 'GET /broken', 'a request failed unexpectedly'],
+    ]);
+    expect(core.log.lines[0]?.fields['error']).toMatchObject({ message: 'the cause' });
+  });
+
+  it('names no route for a start that fails, since none was reached', async () => {
+    const { request, core } = await start([
+      route({ path: '/v1/tools', auth: 'tools', handle: ok }),
+    ]);
+    core.life.state = 'created';
+    const cause = new Error('no disk');
+    core.life.readyError = new MemoryError('STORAGE_UNAVAILABLE', undefined, { cause });
+    await request('GET', '/v1/tools', { headers: asAgent });
+    expect(core.log.lines).toMatchObject([{ level: 'warn', fields: { route: null } }]);
+  });
+
   it('holds nothing of a request’s own text', async () => {
     const { request, core } = await start([
       route({
