@@ -152,11 +152,11 @@ function checkContainers(bytes: Buffer): void {
   }
 }
 
-/** The index of the first unescaped quote from `from` on. */
+/** The index of the first unescaped quote from `from` on, where a text begins behind its quote. */
 function findQuote(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let start = at;
-    while (start > from && bytes[start - 1] === BACKSLASH) start -= 1;
+    while (bytes[start - 1] === BACKSLASH) start -= 1;
     if ((at - start) % 2 === 0) return at;
   }
   return bytes.length;

@@ -17,13 +17,10 @@ export function checkHost(allowedHosts: readonly string[] | null): Check {
     const host = authority.toLowerCase();
     return allowed.has(host) || allowed.has(withoutPort(host));
   };
-  // Nearly every request has one of a few Host values, so the last valid one is remembered.
-  let lastGood: string | null = null;
   return (head) => {
     const target = parseTarget(head);
     const host = head.header('host');
-    if (host === null || (host !== lastGood && !isAllowed(host))) throw refused();
-    lastGood = host;
+    if (host === null || !isAllowed(host)) throw refused();
     // By RFC 9112, the target's host replaces the Host header. The service uses neither.
     if (target !== null && !isAllowed(target)) throw refused();
     const origin = head.header('origin');

@@ -10,7 +10,7 @@ import { createSecretCheck } from './secret.ts';
  */
 export function toolsAuth(
   apiKeys: readonly string[],
-  { hasSignIn = false }: { hasSignIn?: boolean } = {},
+  { hasSignIn }: { hasSignIn: boolean },
 ): Check {
   const isKey = createSecretCheck(apiKeys);
   if (isKey === null) {
