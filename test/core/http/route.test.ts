@@ -468,7 +468,9 @@ describe('answers', () => {
       route({ path: '/page', contentType: 'text/html; charset=utf-8', handle: () => '<p>page' }),
     ]);
     const page = await request('GET', '/page');
-    expect(page.headers['content-security-policy']).toContain("script-src 'self'");
+    expect(page.headers['content-security-policy']).toMatch(
+      /; script-src 'self'; .*; style-src 'self'; /,
+    );
   });
 
   it('join the caller’s trace, and make one where the header is missing or bad', async () => {

@@ -120,6 +120,9 @@ describe('with resolveUserId', () => {
       const answer = await request('POST', execute('memory_read'), { headers: asBob, ...input });
       expect([answer.status, answer.json.error.code], name).toEqual([400, 'INVALID_USER_ID']);
       expect(answer.json.error.details.issues[0].path, name).toBe(where);
+      expect(answer.json.error.message, name).toBe(
+        `${where} must be left out: the app says who the user is.`,
+      );
       expect(answer.text).not.toContain('of alice');
     }
     const query = await request('POST', `${execute('memory_read')}?userId=alice`, {
@@ -189,16 +192,26 @@ describe('with resolveUserId', () => {
     }
   });
 
-  it('waits for a promise, and takes a 401 that the app throws', async () => {
+  it('waits for a promise, and knows nobody where the app gives null or throws a 401 or 403', async () => {
+    const answers: Record<string, (ctx: Context) => string | null> = {
+      null: () => null,
+      401: (ctx) => ctx.throw(401, 'Sign in first.'),
+      403: (ctx) => ctx.throw(403, 'Your account is locked.'),
+    };
     const { request } = await mounted({}, async (ctx) => {
       await Promise.resolve();
-      return ctx.cookies.get('user') ?? ctx.throw(401, 'Sign in first.');
+      const user = ctx.cookies.get('user') as string;
+      const answer = answers[user];
+      return answer === undefined ? user : answer(ctx);
     });
     const headers = asAlice;
     const own = await request('POST', execute('memory_write'), { headers, body: write });
     expect(own.status).toBe(200);
-    const nobody = await request('POST', execute('memory_write'), { body: write });
-    expect([nobody.status, nobody.json.error.code]).toEqual([401, 'UNAUTHORIZED']);
+    for (const name of Object.keys(answers)) {
+      const input = { body: write, headers: { cookie: `user=${name}` } };
+      const nobody = await request('POST', execute('memory_write'), input);
+      expect([nobody.status, nobody.json.error.code], name).toEqual([401, 'UNAUTHORIZED']);
+    }
   });
 
   it('lets nobody in when the app’s function fails or gives what is no user id', async () => {

@@ -69,6 +69,7 @@ describe('the tools API', () => {
         headers: { authorization: `Digest, Bearer ${API_KEY}` },
       }),
       await request('GET', '/v1/tools', { headers: { authorization: `Bearer:${API_KEY}` } }),
+      await request('GET', '/v1/tools', { headers: { authorization: `xBearer ${API_KEY}` } }),
       await request('GET', '/v1/tools', { headers: { authorization: 'Bearer ' } }),
       await request('GET', '/v1/tools', { headers: { 'x-api-key': '' } }),
       await request('GET', '/v1/tools', { headers: { 'x-admin-secret': ADMIN_SECRET } }),
