@@ -151,6 +151,15 @@ it('keeps no answer of a call whose user was erased while it ran', async () => {
   expect(error.details).toMatchObject({ reason: 'outcome_unknown' });
 });
 
+it('keeps the answer of a call that began no earlier than the erasure of its user', async () => {
+  const { keys, storage, clock, call } = await openKeys();
+  await keys.once(call('k'), async () => {
+    await eraseUser(storage, 'u:alice', clock.now());
+    return { kept: true };
+  });
+  expect(await keys.once(call('k'), counting().run)).toEqual({ kept: true });
+});
+
 it('refuses a call that began before its user was erased', async () => {
   const { keys, storage, clock, call } = await openKeys();
   const late = call('k');
