@@ -33,6 +33,16 @@ afterEach(async () => {
 
 const ok = () => ({ ok: true });
 
+/** A raw connection, and all that has come back on it so far. */
+function connect(port: number) {
+  const socket = net.connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const connection = { socket, received: '', closed: once(socket, 'close') };
+  socket.on('data', (chunk: Buffer) => (connection.received += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  return connection;
+}
+
 describe('matching', () => {
   it('counts case, trailing slashes and repeated slashes', async () => {
     const { request } = await start([route({ path: '/healthz', handle: ok })]);
@@ -292,20 +302,33 @@ describe('a body', () => {
     }
     expect((await request('POST', '/lines')).status).toBe(415);
   });
+
+  it('that was read leaves its connection open', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, request } = await start([
+      route({ path: '/notes', method: 'POST', bodySchema: {}, handle: ok }),
+      route({ path: '/healthz', handle: ok }),
+    ]);
+    const connection = connect(port);
+    connection.socket.write(
+      'POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{',
+    );
+    // By the time this is answered, the rest is waited for.
+    await request('GET', '/healthz');
+    connection.socket.write('}');
+    while (!connection.received.includes('{"ok":true}')) await request('GET', '/healthz');
+    vi.advanceTimersByTime(60_000);
+    connection.socket.write(
+      'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    );
+    await connection.closed;
+    expect(connection.received.match(/200 OK/g)).toHaveLength(2);
+  });
 });
 
 describe('a body that no route reads', () => {
   const BODY_LIMIT = 1_024;
-
-  /** A raw connection, and all that has come back on it so far. */
-  function connect(port: number) {
-    const socket = net.connect(port, '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
-    const connection = { socket, received: '', closed: once(socket, 'close') };
-    socket.on('data', (chunk: Buffer) => (connection.received += chunk.toString('latin1')));
-    socket.on('error', () => undefined);
-    return connection;
-  }
 
   const startSmall = () =>
     start([route({ path: '/healthz', handle: ok })], {
@@ -355,7 +378,10 @@ describe('a body that no route reads', () => {
   });
 
   it('leaves the connection open up to 16 times the limit of a body, and ends it beyond', async () => {
-    const { port } = await startSmall();
+    // No timer ends the connection.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, request } = await startSmall();
     const post = 'POST /nothing HTTP/1.1\r\nHost: localhost\r\n';
     const most = 16 * BODY_LIMIT;
     const patient = connect(port);
@@ -367,7 +393,7 @@ describe('a body that no route reads', () => {
 
     const endless = connect(port);
     endless.socket.write(`${post}Transfer-Encoding: chunked\r\n\r\n`);
-    await expect.poll(() => endless.received).toContain('404 Not Found');
+    while (!endless.received.includes('404 Not Found')) await request('GET', '/healthz');
     endless.socket.write(chunkOf(most) + chunkOf(1));
     await endless.closed;
   });
@@ -662,11 +688,14 @@ describe('a handler', () => {
   it('that answers late is answered for: nothing was read, or nobody knows what was written', async () => {
     const handle = () => new Promise(() => undefined);
     const late = { path: '/late', deadlineMs: 1, handle };
-    const { request } = await start([route(late), route({ ...late, method: 'PUT' })]);
+    const put = route({ ...late, method: 'PUT', bodySchema: {} });
+    const { request } = await start([route(late), put]);
+    // The process has run for an hour.
+    skipTime()(3_600_000);
     const read = await request('GET', '/late');
     expect([read.status, read.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     expect(read.json.error.details).toBeUndefined();
-    const written = await request('PUT', '/late');
+    const written = await request('PUT', '/late', { body: {} });
     expect([written.status, written.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     expect(written.json.error.details).toEqual({ reason: 'outcome_unknown' });
   });

@@ -209,7 +209,8 @@ describe('over HTTP', () => {
       expect(await send(`GET ${path} HTTP/1.1\r\nX-Host: localhost`)).toContain('HTTP/1.1 400 ');
     }
     for (const target of ['/healthz', 'http://127.0.0.1/healthz', 'HTTPS://LOCALHOST:1/healthz']) {
-      expect(await send(`GET ${target} HTTP/1.1\r\nHost: localhost`)).toContain('HTTP/1.1 200 ');
+      const head = `GET ${target} HTTP/1.1\r\nHost: localhost\r\nX-Other: host`;
+      expect(await send(head)).toContain('HTTP/1.1 200 ');
     }
     // Neither names another host in the other's place.
     for (const head of [
