@@ -27,8 +27,8 @@ export interface BodyOptions {
  * Reads a JSON body and unzips it if it is gzipped; `undefined` if the request has none.
  *
  * Throws `UNSUPPORTED_MEDIA_TYPE` if it is not JSON, `PAYLOAD_TOO_LARGE`, `REQUEST_TIMEOUT`, and
- * `INVALID_REQUEST` for broken JSON, invalid UTF-8, more than 32 levels, 1,000 keys or 10,000 lists
- * and objects, and for keys that could change a prototype.
+ * `INVALID_REQUEST` for broken JSON, invalid UTF-8, more than 32 levels or 1,000 keys, in a body above
+ * 64 KB for more than 10,000 lists and objects, and for keys that could change a prototype.
  */
 export async function readJsonBody(
   request: IncomingMessage,
