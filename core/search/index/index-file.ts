@@ -2,7 +2,7 @@ import type { Pause } from '../../pause.ts';
 import { findAlwaysShown } from '../../edits/markdown.ts';
 import { isStopTerm } from '../text/english.ts';
 import { isEnglish, type LanguageHints } from '../text/language.ts';
-import { splitPassages, type Passage } from '../text/passages.ts';
+import { splitInSteps, type Passage } from '../text/passages.ts';
 import { readLanguageHints, toTokens } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
 
@@ -62,7 +62,7 @@ export const MAX_POSITION = 255;
  * every passage, as do the passage's headings. The same text and path always give the same result.
  */
 export function* indexFile(text: string, path: string): Generator<undefined, IndexedFile> {
-  const passages = splitPassages(text);
+  const passages = yield* splitInSteps(text);
   const readings: { passage: Passage; words: Word[]; hints: LanguageHints }[] = [];
   for (const passage of passages) {
     const own = text.slice(passage.start, passage.end);

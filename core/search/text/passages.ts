@@ -29,6 +29,15 @@ export interface Passage {
  * there are none. Passages come in order and don't overlap; blank text gives none.
  */
 export function splitPassages(text: string): Passage[] {
+  const steps = splitInSteps(text);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** {@link splitPassages}, yielding between its lines: a large file may have 100,000 of them. */
+export function* splitInSteps(text: string): Generator<undefined, Passage[]> {
   const splitter = new Splitter(text, startsWithFrontMatter(text));
   let start = 0;
   for (let number = 1; start <= text.length; number++) {
@@ -37,9 +46,12 @@ export function splitPassages(text: string): Passage[] {
     const end = newline > start && text[newline - 1] === '\r' ? newline - 1 : next - 1;
     splitter.addLine({ number, start, end });
     start = next;
+    if (number % LINES_PER_STEP === 0) yield;
   }
   return splitter.finish();
 }
+
+const LINES_PER_STEP = 256;
 
 /**
  * The longest passage, in UTF-16 units (about 160 English words): a paragraph of an article fits,
