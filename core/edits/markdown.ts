@@ -12,12 +12,19 @@ export interface MarkdownText {
   isProtected: readonly boolean[];
   /** For each line the text of the heading that it is; `null` for others. */
   headings: readonly (string | null)[];
-  /** Whether the front matter says `dream: never`. */
-  isNeverDreamed: boolean;
 }
 
 /** Takes a text apart; {@link joinLines} gives it back to the byte. */
 export function parseMarkdown(content: string): MarkdownText {
+  const steps = parseInSteps(content);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** {@link parseMarkdown}, yielding between its passes over the lines: a file may have 262,144. */
+export function* parseInSteps(content: string): Generator<null, MarkdownText> {
   const raw = content.split('\n');
   const endsWithEol = raw.at(-1) === '' && raw.length > 1;
   if (endsWithEol || content === '') raw.pop();
@@ -26,28 +33,41 @@ export function parseMarkdown(content: string): MarkdownText {
   const frontMatter = findFrontMatter(lines);
   isProtected.fill(true, 0, frontMatter);
   for (const [start, end] of findPinnedBlocks(lines)) isProtected.fill(true, start, end);
+  yield null;
   const isCode = findCode(lines, frontMatter);
+  yield null;
   const titles = findTitles(lines, (index) => index < frontMatter || isCode[index] === true);
+  yield null;
   const isWhole = findWholes(lines, (index) => index < frontMatter || isCode[index] === true);
+  yield null;
   lines.forEach((_line, index) => {
     if (isCode[index] === true || isWhole[index] === true) isProtected[index] = true;
     if (titles[index]?.isUnderlined === true) isProtected.fill(true, index, index + 2);
   });
   const headings = titles.map((title) => title?.text ?? null);
-  const isNeverDreamed = hasField(lines.slice(0, frontMatter), 'dream', 'never');
   const lineEnd = lines[0]?.endsWith('\r') === true ? '\r' : '';
-  return { lines, lineEnd, endsWithEol, isProtected, headings, isNeverDreamed };
+  return { lines, lineEnd, endsWithEol, isProtected, headings };
 }
 
 /**
  * Where the text of a file begins whose front matter says `context: always`; `null` for other files.
  */
 export function findAlwaysShown(content: string): number | null {
-  if (!/^[\uFEFF\s]*---/u.test(content)) return null;
-  const lines = content.split('\n');
-  const frontMatter = lines.slice(0, findFrontMatter(lines));
+  const frontMatter = readFrontMatter(content);
   if (!hasField(frontMatter, 'context', 'always')) return null;
   return Math.min(content.length, frontMatter.join('\n').length + 1);
+}
+
+/** Whether the front matter of a file says `dream: never`. */
+export function isNeverDreamed(content: string): boolean {
+  return hasField(readFrontMatter(content), 'dream', 'never');
+}
+
+/** The lines of the front matter, its marks included; none without one. */
+function readFrontMatter(content: string): string[] {
+  if (!/^[\uFEFF\s]*---/u.test(content)) return [];
+  const lines = content.split('\n');
+  return lines.slice(0, findFrontMatter(lines));
 }
 
 function hasField(frontMatter: readonly string[], name: string, expected: string): boolean {
@@ -198,9 +218,10 @@ function findWholes(lines: readonly string[], isOutside: (index: number) => bool
       isBlock = false;
       return;
     }
+    const isOfList = isItem(text);
     if (text === '') isBlock = false;
-    if (!isBlank(line) && indent === 0 && !isItem(text)) listIndent = -1;
-    if (isItem(text) && (indent < 4 || listIndent !== -1)) listIndent = indent;
+    else if (indent === 0 && !isOfList) listIndent = -1;
+    if (isOfList && (indent < 4 || listIndent !== -1)) listIndent = indent;
     if (/^<[a-z/!?]/i.test(text) && !text.startsWith('<!--')) isBlock = true;
     if (isTableRule(text)) {
       isBlock = true;

@@ -25,7 +25,7 @@ export async function askModel(
   { run, meter, signal }: { run: ActiveRun; meter: TokenMeter; signal: AbortSignal },
 ): Promise<GenerateResult> {
   const asked = {
-    input: estimateTokens(request.system, request.prompt),
+    input: estimateTokens([request.system, request.prompt]),
     output: request.maxTokens,
   };
   await meter.reserve(asked.input + asked.output);

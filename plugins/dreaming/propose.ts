@@ -206,8 +206,8 @@ async function askVerifier(
   const { host } = context;
   if (toJudge.length === 0 || host.verifier === null) return null;
   const mark = await toMark(context, run, { purpose: 'verify', memory, operations: toJudge });
-  const prompt = toVerifierPrompt(toJudge, { mark });
-  const asked = estimateTokens(VERIFIER_PROMPT, prompt);
+  const prompt = await toVerifierPrompt(toJudge, { mark });
+  const asked = estimateTokens([VERIFIER_PROMPT, prompt]);
   const maxTokens = planReply(meter.left(), asked, settings.dream_max_reply_tokens);
   if (maxTokens === null) return null;
   // Time stays to write what needs no verdict.

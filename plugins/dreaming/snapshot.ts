@@ -1,11 +1,12 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { parseHeading, parseMarkdown } from '../../core/edits/markdown.ts';
+import { isNeverDreamed, parseHeading } from '../../core/edits/markdown.ts';
 import { toNumbered } from '../../core/edits/numbered.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
 import { findLinks } from '../../core/files/links.ts';
+import { createPause } from '../../core/pause.ts';
 import {
   formatPlace,
   inOrderOfChange,
@@ -178,6 +179,7 @@ class SnapshotReader {
   readonly #maxTokens: number;
   /** Whether a changed file is being read in parts: no other file is then. */
   readonly #isHeld: boolean;
+  readonly #pause = createPause();
   readonly #outcomes = new Map<string, Outcome>();
   #tokens = 0;
   #misses = 0;
@@ -208,10 +210,13 @@ class SnapshotReader {
     const read = await this.#host.memory.read(this.#scope, path);
     if (read === null || read.content === null) return PASSED;
     const { version, fileNo, latestRevisionId: revisionId, content } = read;
-    if (parseMarkdown(content).isNeverDreamed) return PASSED;
+    if (isNeverDreamed(content)) return PASSED;
     const file = { path: `user/${path}`, version, fileNo, revisionId, content };
-    const cost = costOf(toNumbered(file, 'UTC').split('\n'));
-    if (cost > this.#maxTokens) return this.#showPart(file, key);
+    await this.#pause();
+    const lines = toNumbered(file, 'UTC').split('\n');
+    await this.#pause();
+    const cost = costOf(lines);
+    if (cost > this.#maxTokens) return this.#showPart(file, { key, lines });
     if (this.#tokens + cost > this.#maxTokens) {
       this.#misses += 1;
       return WAITS;
@@ -220,7 +225,10 @@ class SnapshotReader {
   }
 
   /** Shows what fits of a large file, from where the last run stopped. */
-  #showPart(file: SnapshotFile, key: string): Outcome {
+  #showPart(
+    file: SnapshotFile,
+    { key, lines }: { key: string; lines: readonly string[] },
+  ): Outcome {
     const room = this.#maxTokens - this.#tokens;
     const isAnother = this.part.partKey !== '' && this.part.partKey !== key;
     if (
@@ -228,7 +236,6 @@ class SnapshotReader {
       (isAnother && (this.#isHeld || this.parts.length > 0))
     )
       return WAITS;
-    const lines = toNumbered(file, 'UTC').split('\n');
     const from = this.part.partKey === key ? Math.min(this.part.partLine, lines.length) : 1;
     const last = findPartEnd(lines, { from, room, maxTokens: this.#maxTokens });
     const numbers = Array.from({ length: last - from + 1 }, (_, at) => from + at);
@@ -273,7 +280,7 @@ function findPartEnd(
 }
 
 function costOf(lines: readonly string[]): number {
-  return estimateTokens(...lines) + lines.length * DATE_TOKENS + FILE_TOKENS;
+  return estimateTokens(lines) + lines.length * DATE_TOKENS + FILE_TOKENS;
 }
 
 async function listAll(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<ListedFile[]> {

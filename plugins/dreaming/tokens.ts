@@ -28,8 +28,8 @@ export function planReply(left: number, asked: number, maxReply: number): number
 /** Bytes of UTF-8 that a token has at least, on average: English has four, Chinese about three. */
 const BYTES_PER_TOKEN = 3;
 
-/** What a text takes of a model's tokens, rather too much than too little. */
-export function estimateTokens(...texts: readonly string[]): number {
+/** What texts take of a model's tokens, rather too much than too little. */
+export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

@@ -7,7 +7,7 @@ import {
   examine,
   type ExaminedOperation,
 } from '../../core/edits/engine.ts';
-import { parseMarkdown } from '../../core/edits/markdown.ts';
+import { isNeverDreamed } from '../../core/edits/markdown.ts';
 import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { dreamBudgetOf } from '../../core/files/dream-names.ts';
@@ -170,7 +170,7 @@ export async function readMemory(
     const read = await host.memory.read(scope, path.slice('user/'.length));
     if (read === null || read.content === null) continue;
     const { version, content } = read;
-    if (!parseMarkdown(content).isNeverDreamed) files.push({ path, version, content });
+    if (!isNeverDreamed(content)) files.push({ path, version, content });
   }
   return { files, paths: await listPaths(host, scope) };
 }

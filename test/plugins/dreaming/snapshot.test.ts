@@ -168,6 +168,13 @@ describe('what a run reads', LONG, () => {
   });
 });
 
+it('reads a file of more lines than a call has room for arguments', async () => {
+  const user = memoryOf({});
+  user.write('ends.md', '\n'.repeat(262_144));
+  const { parts } = await user.run(1_000);
+  expect(parts).toMatchObject([{ path: 'user/ends.md', fromLine: 1 }]);
+});
+
 it('a file that is larger than a run can show is read in parts, by sections', async () => {
   const service = await openDreams();
   const section = (n: number) => `## Part ${n}\n\n${lines(1_500)}`;
