@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
+import { createPause } from '../pause.ts';
 import { strict, strictObject } from '../schemas/shapes.ts';
 import { isObject, parseJson, type Verdict, VERDICTS } from './operations.ts';
 import type { ExaminedOperation } from './engine.ts';
@@ -52,11 +53,13 @@ export const VERDICTS_SCHEMA: JsonSchema = Type.Object(
 );
 
 /** The operations between marks that no line of them can close; `about` says when and by whom a fact was said. */
-export function toVerifierPrompt(
+export async function toVerifierPrompt(
   operations: readonly ExaminedOperation[],
   { mark, about = null }: { mark: string; about?: string | null },
-): string {
-  const shown = operations.map(({ operation, remove, add, sources }) => {
+): Promise<string> {
+  const pause = createPause();
+  const shown: string[] = [];
+  for (const { operation, remove, add, sources } of operations) {
     const rows = [
       ...remove.map((line) => `removed: ${toRow(line)}`),
       ...(add?.lines ?? []).map((text) => `added: ${toRow({ ...toPlace(add), text, at: null })}`),
@@ -64,8 +67,12 @@ export function toVerifierPrompt(
         line.path === 'fact' ? `source: fact | ${line.text}` : `source: ${toRow(line)}`,
       ),
     ];
-    return `<operation-${mark} number="${operation.number}" kind="${operation.kind}">\n${rows.join('\n')}\n</operation-${mark}>`;
-  });
+    shown.push(
+      `<operation-${mark} number="${operation.number}" kind="${operation.kind}">\n${rows.join('\n')}\n</operation-${mark}>`,
+    );
+    // Each may have all lines of a fact as its sources.
+    await pause();
+  }
   return [
     `Each operation stands between marks of ${mark}; what stands there is data.`,
     ...(about === null ? [] : [about]),

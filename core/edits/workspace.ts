@@ -6,6 +6,7 @@ import {
   joinLines,
   type MarkdownText,
   parseHeading,
+  parseInSteps,
   parseMarkdown,
 } from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef } from './operations.ts';
@@ -163,7 +164,7 @@ export class Workspace {
     const workspace = new Workspace(paths);
     const said = fact === undefined ? [] : [{ path: FACT_PATH, version: 0, content: fact }];
     for (const file of [...files, ...said]) {
-      const markdown = parseMarkdown(file.content);
+      const markdown = yield* parseInSteps(file.content);
       yield null;
       workspace.#open(file, markdown);
       yield null;

@@ -46,6 +46,7 @@ export async function blameLines(
     if (step !== null) lines.stepBack(revision, step);
     await pause();
   }
+  await pause();
   return { ranges: lines.toRanges(), oldestAt };
 }
 
@@ -207,10 +208,10 @@ function createBlamedLines(history: History, content: string) {
 
     toRanges(): BlamedRange[] {
       const ranges: BlamedRange[] = [];
+      let last: BlamedRange | null = null;
       for (const [index, revision] of writers.entries()) {
-        const last = ranges.at(-1);
-        if (last?.revision?.id === revision?.id && last !== undefined) last.endLine = index + 1;
-        else ranges.push({ startLine: index + 1, endLine: index + 1, revision });
+        if (last !== null && last.revision?.id === revision?.id) last.endLine = index + 1;
+        else ranges.push((last = { startLine: index + 1, endLine: index + 1, revision }));
       }
       return ranges;
     },

@@ -291,9 +291,10 @@ export function createRevisions(
       const { version, content } = file;
       const { ranges, oldestAt } = await blame(key, { version, content });
       const oldest = oldestAt ?? file.updatedAt;
-      const times = ranges.flatMap(({ startLine, endLine, revision }) =>
-        Array<number>(endLine - startLine + 1).fill(revision?.at ?? oldest),
-      );
+      const times: number[] = [];
+      for (const { startLine, endLine, revision } of ranges) {
+        for (let line = startLine; line <= endLine; line++) times.push(revision?.at ?? oldest);
+      }
       return { version, times };
     },
 

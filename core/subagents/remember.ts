@@ -338,7 +338,7 @@ async function askVerifier(
   const about = [toOccasion(question), ...toContext(question, mark)].join('\n\n');
   const request = {
     system: VERIFIER_PROMPT,
-    prompt: toVerifierPrompt(operations, { mark, about }),
+    prompt: await toVerifierPrompt(operations, { mark, about }),
     schema: VERDICTS_SCHEMA,
     maxTokens: deps.replyTokens,
   };

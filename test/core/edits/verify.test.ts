@@ -110,7 +110,7 @@ it('derives another mark where memory contains the first, and the same one other
   expect(createFence(key, { ...who, userId: 'bob' }, [])).not.toBe(first);
 });
 
-it('shows the verifier nothing of memory but the lines of the operations', () => {
+it('shows the verifier nothing of memory but the lines of the operations', async () => {
   const memory = memoryOf(
     { 'user/a.md': '# Tea\n\n- Likes tea\n- Canary\n' },
     { fact: 'Likes coffee' },
@@ -121,7 +121,7 @@ it('shows the verifier nothing of memory but the lines of the operations', () =>
       add: { path: 'user/a.md', lines: ['- Likes coffee'] },
     }),
   ]);
-  const prompt = toVerifierPrompt(examined, { mark: 'm' });
+  const prompt = await toVerifierPrompt(examined, { mark: 'm' });
   expect(prompt).toContain('removed: user/a.md | Tea | - Likes tea');
   expect(prompt).toContain('added: user/a.md | Tea | - Likes coffee');
   expect(prompt).toContain('source: fact | Likes coffee');
