@@ -343,8 +343,8 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       paths.set(text.fileNo, path);
       if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
       else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
-      const payloads = encodeFile(await inSlices(indexFile(text.content ?? '', text.path), pause));
-      await pause();
+      const indexed = await inSlices(indexFile(text.content ?? '', text.path), pause);
+      const payloads = await inSlices(encodeFile(indexed), pause);
       expected.set(text.fileNo, payloads);
     }
   }

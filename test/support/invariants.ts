@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { applyDelta } from '../../core/history/delta.ts';
 import { decodeDelta } from '../../core/history/delta/codec.ts';
 import { packTerms } from '../../core/search/index/index-update.ts';
-import { encodeFile, readFrames } from '../../core/search/index/postings.ts';
+import { readFrames } from '../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../core/search/text/tokenise.ts';
 import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
 import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
-import { indexText } from './index-text.ts';
+import { encodeText, indexText } from './index-text.ts';
 
 /**
  * What must hold after every fault: I1 every acknowledged write is there, byte for byte. I2 a
@@ -364,7 +364,7 @@ function checkIndex(database: Database, isIndexed: boolean, report: Report) {
       if (document !== undefined) add(`${name} is deleted and indexed`);
       continue;
     }
-    const payloads = encodeFile(indexText(file.content, file.path));
+    const payloads = encodeText(indexText(file.content, file.path));
     for (const [term, payload] of payloads) expected.set(`${key} ${term}`, payload);
     if (document === undefined) add(`${name} is neither indexed nor behind`);
     else if (document.version !== file.version) add(`${name} is indexed at another version`);

@@ -73,7 +73,8 @@ interface PreparedFile {
 }
 
 async function prepare({ payloads: packed, hashes: passages }: TokenisedFile, pause: Pause) {
-  const payloads = new Map(packed);
+  const payloads = packed instanceof Map ? (packed as Map<string, Uint8Array>) : new Map(packed);
+  await pause();
   /** For the file's entry: its terms, each with a hash of its payload. */
   const terms = packTerms(payloads);
   await pause();

@@ -106,12 +106,14 @@ export interface FilePayloads extends Iterable<[term: string, payload: Uint8Arra
 
 /**
  * Encodes a file's payloads in one buffer: the lengths of its passages first, its stop words last.
+ * Yields between its terms, of which a large file may have 70,000.
  */
-export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
+export function* encodeFile(file: IndexedFile): Generator<undefined, Map<string, Uint8Array>> {
   const writer = new ByteWriter(16 * file.terms.size + file.passages.length);
   const ends: [term: string, end: number][] = [];
   writeLengths(writer, file);
   ends.push([LENGTHS_TERM, writer.length]);
+  yield;
   const stops: [term: string, postings: FilePostings][] = [];
   for (const [term, postings] of file.terms) {
     if (isStopTerm(term)) {
@@ -120,19 +122,22 @@ export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
     }
     writePostings(writer, postings);
     ends.push([term, writer.length]);
+    if (ends.length % TERMS_PER_STEP === 0) yield;
   }
   for (const [term, postings] of stops) writeStop(writer, term, postings);
   if (stops.length > 0) ends.push([STOPS_TERM, writer.length]);
   const bytes = writer.finish();
+  const payloads = new Map<string, Uint8Array>();
   let start = 0;
-  return new Map(
-    ends.map(([term, end]) => {
-      const payload = bytes.subarray(start, end);
-      start = end;
-      return [term, payload];
-    }),
-  );
+  for (const [term, end] of ends) {
+    payloads.set(term, bytes.subarray(start, end));
+    start = end;
+    if (payloads.size % TERMS_PER_STEP === 0) yield;
+  }
+  return payloads;
 }
+
+const TERMS_PER_STEP = 1_024;
 
 /** One term's postings in one file, encoded by {@link encodeFile}. */
 export function encodePostings(postings: FilePostings): Uint8Array {

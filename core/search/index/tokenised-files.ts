@@ -47,7 +47,7 @@ export class TokenisedFiles {
     const { content, path } = file;
     const indexed = await inSlices(indexFile(content, path), pause);
     await pause();
-    const payloads = encodeFile(indexed);
+    const payloads = await inSlices(encodeFile(indexed), pause);
     await pause();
     // An empty file has one empty passage.
     const listed = indexed.passages.filter(({ start, end }) => end > start);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { IndexBlob } from '../../../core/contracts/storage.ts';
 import { createSearchCaches, ReadText } from '../../../core/search/search-caches.ts';
 import { ScopeLengths } from '../../../core/search/index/collection.ts';
-import { encodeFile, LENGTHS_TERM, replaceFiles } from '../../../core/search/index/postings.ts';
-import { indexText } from '../../support/index-text.ts';
+import { LENGTHS_TERM, replaceFiles } from '../../../core/search/index/postings.ts';
+import { encodeText, indexText } from '../../support/index-text.ts';
 
 const row = (key: string, bytes: readonly number[], part = 0): IndexBlob => ({
   ...{ key, part },
@@ -13,7 +13,7 @@ const row = (key: string, bytes: readonly number[], part = 0): IndexBlob => ({
 /** A row with the lengths of some files of one bucket, each of one passage of so many words. */
 function lengthsOf(files: Readonly<Record<number, number>>, part = 0): IndexBlob {
   const changes = Object.entries(files).map(([file, words]) => {
-    const payloads = encodeFile(indexText('tea '.repeat(words), 'a.md'));
+    const payloads = encodeText(indexText('tea '.repeat(words), 'a.md'));
     return { file: Number(file), payload: payloads.get(LENGTHS_TERM) ?? expect.fail() };
   });
   return { key: LENGTHS_TERM, part, bytes: replaceFiles(null, changes) as Uint8Array };

@@ -10,7 +10,6 @@ import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { openCollection } from '../../../core/search/index/collection.ts';
 import { expandQuery, listPrefixes } from '../../../core/search/rank/fuzzy.ts';
-import { encodeFile } from '../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../core/search/rank/query.ts';
 import { orderCandidates, rankCollection } from '../../../core/search/rank/rank.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
@@ -21,7 +20,7 @@ import { freshDatabase } from '../../support/mariadb.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
 import { storeScope, toScopeIndex } from './rank/full-scan.ts';
-import { indexText } from '../../support/index-text.ts';
+import { encodeText, indexText } from '../../support/index-text.ts';
 
 const operator = { address: '127.0.0.1', traceId: 'a'.repeat(32) };
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
@@ -169,7 +168,7 @@ async function scan(texts: readonly Text[], { query, group, limit, path: prefix 
         rows: [],
         replaced: new Map(
           files.flatMap(({ path: own, indexed }, file) =>
-            own.startsWith(root) ? [[file, encodeFile(indexed)] as const] : [],
+            own.startsWith(root) ? [[file, encodeText(indexed)] as const] : [],
           ),
         ),
       }),

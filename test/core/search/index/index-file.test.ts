@@ -5,9 +5,8 @@ import {
   MAX_FREQUENCY,
   MAX_POSITION,
 } from '../../../../core/search/index/index-file.ts';
-import { encodeFile } from '../../../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
-import { indexText } from '../../../support/index-text.ts';
+import { encodeText, indexText } from '../../../support/index-text.ts';
 
 describe('indexFile', () => {
   it('notes which passages have a term in their text, and where', () => {
@@ -75,7 +74,7 @@ describe('indexFile', () => {
   it('gives the index that this version of the tokeniser is known for', () => {
     const indexed = indexText(SAMPLE, 'people/ann-lee.md');
     const hash = createHash('sha256');
-    for (const [term, payload] of encodeFile(indexed)) hash.update(`${term}\n`).update(payload);
+    for (const [term, payload] of encodeText(indexed)) hash.update(`${term}\n`).update(payload);
     for (const { startLine, endLine } of indexed.passages) hash.update(`${startLine}-${endLine}\n`);
     // When this fails, texts have other terms than stored indexes do: count TOKENISER_VERSION up,
     // then write down the new pair.

@@ -8,7 +8,6 @@ import {
 import {
   bucketOf,
   countPlaces,
-  encodeFile,
   encodePostings,
   FILES_PER_BUCKET,
   findStop,
@@ -18,7 +17,7 @@ import {
   replaceFiles,
 } from '../../../../core/search/index/postings.ts';
 import { PostingsList } from '../../../../core/search/index/postings-list.ts';
-import { indexText } from '../../../support/index-text.ts';
+import { encodeText, indexText } from '../../../support/index-text.ts';
 
 const positions = fc
   .array(fc.integer({ min: 0, max: MAX_POSITION }), { minLength: 1, maxLength: MAX_FREQUENCY })
@@ -181,7 +180,7 @@ describe('encodeFile', () => {
   it('gives every term of the file, and its lengths', () => {
     const text = '# The tea\n\nGreen tea is IT.\n\nIs it black tea or green cups?';
     const indexed = indexText(text, 'food.md');
-    const payloads = encodeFile(indexed);
+    const payloads = encodeText(indexed);
     const rows = new Set([LENGTHS_TERM, ...[...indexed.terms.keys()].map(rowTermOf)]);
     expect(new Set(payloads.keys())).toEqual(rows);
     for (const [term, postings] of indexed.terms) {
@@ -196,7 +195,7 @@ describe('encodeFile', () => {
   });
 
   it('keeps the stop words of a file under one term, each to be found by itself', () => {
-    const payloads = encodeFile(indexText('It is what IT does.', 'a.md'));
+    const payloads = encodeText(indexText('It is what IT does.', 'a.md'));
     expect([...payloads.keys()].filter((term) => term.startsWith('='))).toEqual(['=']);
     const payload = payloads.get('=') ?? new Uint8Array();
     const find = (term: string) => findStop(payload, 0, payload.length, term);
@@ -209,7 +208,7 @@ describe('encodeFile', () => {
 
   it('keeps all payloads in one buffer', () => {
     const text = 'green tea and cups of tea\n\n'.repeat(200);
-    const payloads = encodeFile(indexText(text, 'a.md'));
+    const payloads = encodeText(indexText(text, 'a.md'));
     const bytes = [...payloads.values()].reduce((sum, { length }) => sum + length, 0);
     expect(new Set([...payloads.values()].map(({ buffer }) => buffer)).size).toBe(1);
     expect(payloads.get('tea')?.buffer.byteLength).toBe(bytes);

@@ -8,7 +8,6 @@ import {
 } from '../../../../core/search/index/collection.ts';
 import {
   bucketOf,
-  encodeFile,
   type FilePayloads,
   LENGTHS_TERM,
   replaceFiles,
@@ -24,7 +23,7 @@ import {
   type RankOptions,
   type Signals,
 } from '../../../../core/search/rank/rank.ts';
-import { indexText } from '../../../support/index-text.ts';
+import { encodeText, indexText } from '../../../support/index-text.ts';
 
 /**
  * Search without an index, in two ways: `searchTexts` reads all texts for each question and runs
@@ -53,7 +52,7 @@ export interface Result {
 export function storeScope(files: ReadonlyMap<number, IndexedFile>): IndexBlob[] {
   const rows = new Map<string, IndexBlob>();
   for (const [file, indexed] of files) {
-    for (const [key, payload] of encodeFile(indexed)) {
+    for (const [key, payload] of encodeText(indexed)) {
       const part = bucketOf(file);
       const name = `${part} ${key}`;
       const bytes = replaceFiles(rows.get(name)?.bytes ?? null, [{ file, payload }]);
@@ -90,7 +89,7 @@ export async function searchTexts(
     rows: [],
     replaced: new Map(
       indexed.flatMap((own, file) =>
-        documents[file]?.scope === scope ? [[file, encodeFile(own)] as const] : [],
+        documents[file]?.scope === scope ? [[file, encodeText(own)] as const] : [],
       ),
     ),
   }));

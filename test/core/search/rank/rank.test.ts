@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCollection, ScopeLengths } from '../../../../core/search/index/collection.ts';
-import {
-  encodeFile,
-  type FilePayloads,
-  LENGTHS_TERM,
-} from '../../../../core/search/index/postings.ts';
+import { type FilePayloads, LENGTHS_TERM } from '../../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../../core/search/rank/query.ts';
 import { rankCollection, type RankOptions } from '../../../../core/search/rank/rank.ts';
 import { sumSignals } from '../../../support/sum-signals.ts';
@@ -17,7 +13,7 @@ import {
   toScopeIndex,
   type Document,
 } from './full-scan.ts';
-import { indexText } from '../../../support/index-text.ts';
+import { encodeText, indexText } from '../../../support/index-text.ts';
 
 const FILES: RankOptions = { group: 'file', limit: 10 };
 const PASSAGES: RankOptions = { group: 'passage', limit: 10 };
@@ -393,7 +389,7 @@ describe('any collection', () => {
           stored.set(50, indexText('gone green tea', 'gone.md'));
           const replaced = new Map(
             indexed.flatMap((now, file) =>
-              own.includes(file) && behind[file] ? [[file, encodeFile(now)] as const] : [],
+              own.includes(file) && behind[file] ? [[file, encodeText(now)] as const] : [],
             ),
           );
           return {
