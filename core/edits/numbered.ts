@@ -5,7 +5,15 @@ import type { EditedFile } from './workspace.ts';
  * A file as a model sees it: `12 2026-05-01| - text`, or `12| - text` if the date is unknown or there
  * is no time zone. `…` marks omitted lines.
  */
-export function toNumbered({ content, shown, times }: EditedFile, timeZone: string | null): string {
+export function toNumbered(file: EditedFile, timeZone: string | null): string {
+  return toNumberedLines(file, timeZone).join('\n');
+}
+
+/** The lines of {@link toNumbered}. */
+export function toNumberedLines(
+  { content, shown, times }: EditedFile,
+  timeZone: string | null,
+): string[] {
   const days = new Map<number, string>();
   const dayOf = (at: number | undefined) => {
     if (at === undefined || timeZone === null) return '';
@@ -21,5 +29,5 @@ export function toNumbered({ content, shown, times }: EditedFile, timeZone: stri
       rows.push(`${index + 1}${dayOf(times?.[index])}| ${line.trimEnd()}`);
     } else if (rows.at(-1) !== '…') rows.push('…');
   }
-  return rows.join('\n');
+  return rows;
 }

@@ -71,11 +71,9 @@ export function* readSubjects(
   }
 
   const hintsOf = (text: string) => readLanguageHints(readWords(text), text);
-  const sample = paths
-    .flatMap((path) => workspace.live(path).map(({ text }) => text))
-    .join('\n')
-    .slice(0, SAMPLE_LENGTH);
-  const surrounding = hintsOf(sample);
+  yield null;
+  const surrounding = hintsOf(takeSample(workspace, paths));
+  yield null;
   const isEnglishLine = (line: string) => isEnglish(hintsOf(line), surrounding);
 
   const withoutUser = (subject: Subject | null): Subject | null =>
@@ -108,6 +106,20 @@ export function* readSubjects(
     differ: (subjects) =>
       subjects.some((one, at) => subjects.slice(at + 1).some((other) => !isSame(one, other))),
   };
+}
+
+/** The beginning of memory. */
+function takeSample(workspace: Workspace, paths: readonly string[]): string {
+  const texts: string[] = [];
+  let length = 0;
+  for (const path of paths) {
+    for (const { text } of workspace.live(path)) {
+      if (length > SAMPLE_LENGTH) break;
+      texts.push(text);
+      length += text.length + 1;
+    }
+  }
+  return texts.join('\n').slice(0, SAMPLE_LENGTH);
 }
 
 function isSame(one: Subject | null, other: Subject | null): boolean {
