@@ -537,8 +537,16 @@ export interface IndexView {
   listFiles(scope: ScopeKey, prefix: string): Promise<readonly { fileNo: number; path: string }[]>;
   /** Files with their contents, in any order, deleted ones too. Unknown numbers are left out. */
   readFiles(keys: readonly IndexFileKey[]): Promise<readonly IndexText[]>;
-  /** Keys of the scope's blobs that start with `prefix`, ascending by bytes, at most `limit`. */
-  listKeys(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
+  /**
+   * Keys of the scope's blobs that start with `prefix`, ascending by bytes, at most `limit`; those
+   * behind `after` where it is given.
+   */
+  listKeys(
+    scope: ScopeKey,
+    prefix: string,
+    limit: number,
+    after?: string | null,
+  ): Promise<readonly string[]>;
   /**
    * The vectors of one model in one scope, or what changed of them since `known`. Present where the
    * storage has vectors.

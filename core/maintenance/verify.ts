@@ -34,9 +34,8 @@ interface VerifyOptions {
 const PAGE_ROWS = 500;
 const MOST_FINDINGS = 1_000;
 /** The most contents, and the most terms with their postings, in memory at once. */
-const CONTENTS_READ = 64;
+const CONTENTS_READ = 16;
 const TERMS_READ = 400;
-const EVERY_TERM = 10_000_000;
 /** Findings of these kinds mean that stored data is not what was written. */
 const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain']);
 
@@ -348,8 +347,12 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       expected.set(text.fileNo, payloads);
     }
   }
-  const terms = await view.listKeys(scope, '', EVERY_TERM);
-  for (const some of chunk(terms, TERMS_READ)) {
+  for (let after: string | null = null; ;) {
+    const some: readonly string[] = await view.listKeys(scope, '', TERMS_READ, after);
+    const last = some.at(-1);
+    if (last === undefined) break;
+    assertGoesOn(after, last);
+    after = last;
     const [found] = await view.open([scope], some).catch((error: unknown) => {
       findings.push(unreadable(error, `postings of ${scope} cannot be read`));
       for (const payloads of expected.values()) for (const term of some) payloads.delete(term);

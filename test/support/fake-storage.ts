@@ -564,9 +564,10 @@ function fakeIndex(
         const indexedVersion = entries.get(toIndexKey(key))?.version ?? null;
         return file === undefined ? [] : [{ ...file, indexedVersion }];
       }),
-    listKeys: async (scope, prefix, limit) => {
+    listKeys: async (scope, prefix, limit, after = null) => {
       const found = [...blobs.values()].filter(
-        (row) => row.scope === scope && row.key.startsWith(prefix),
+        (row) =>
+          row.scope === scope && row.key.startsWith(prefix) && (after === null || row.key > after),
       );
       return [...new Set(found.map(({ key }) => key))].sort().slice(0, limit);
     },

@@ -390,6 +390,10 @@ export function searchIndexCases(): StorageCase[] {
           const expected = keys.filter((key) => key.startsWith(prefix)).sort(byBytes);
           assert.deepEqual(await view.listKeys('u:alice', prefix, 99), expected);
           assert.deepEqual(await view.listKeys('u:alice', prefix, 2), expected.slice(0, 2));
+          for (const [at, after] of expected.entries()) {
+            const behind = await view.listKeys('u:alice', prefix, 2, after);
+            assert.deepEqual(behind, expected.slice(at + 1, at + 3));
+          }
         }
       });
     }),

@@ -22,7 +22,7 @@ import { INDEX_QUEUE } from '../schema/records.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { mapTable } from '../schema/table-map.ts';
-import { successorOf } from '../read/text-range.ts';
+import { successorOf, textsFrom } from '../read/text-range.ts';
 import { readScopeVectors } from './vector-view.ts';
 import {
   deleteRows,
@@ -202,13 +202,14 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
       });
     },
 
-    async listKeys(scope, prefix, limit) {
+    async listKeys(scope, prefix, limit, after = null) {
       assertScope(scope);
+      const terms = textsFrom('p.term', prefix, after);
       const rows = await connection.all(
         'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
-          ' where s.scope_id = ? and s.scope = ? and p.term >= ? and p.term < ?' +
+          ` where s.scope_id = ? and s.scope = ? and ${terms.where}` +
           ' order by p.term limit ?',
-        [toScopeId(scope), scope, prefix, successorOf(prefix), limit],
+        [toScopeId(scope), scope, ...terms.parameters, limit],
       );
       return rows.map((row) => toText(row['term']));
     },

@@ -8,7 +8,7 @@ import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { compareText, successorOf } from './text-range.ts';
+import { textsFrom } from './text-range.ts';
 import { listUsers } from './user-list.ts';
 import { FILE_LISTINGS, FILE_STATES, FILES } from '../schema/records.ts';
 
@@ -99,10 +99,5 @@ export function pathsFrom(
   prefix: string,
   after: string | null,
 ): { where: string; parameters: SqlValue[] } {
-  // One lower bound, the greater one: with two, the database might seek to the wrong one.
-  const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
-  return {
-    where: `f.path ${isPastPrefix ? '>' : '>='} ? and f.path < ?`,
-    parameters: [isPastPrefix ? after : prefix, successorOf(prefix)],
-  };
+  return textsFrom('f.path', prefix, after);
 }

@@ -30,3 +30,17 @@ export function pathBehind(folder: string, entry: string): string {
 export function compareText(left: string, right: string): number {
   return left === right ? 0 : Buffer.compare(Buffer.from(left), Buffer.from(right));
 }
+
+/** The condition for texts of a column that start with `prefix` and come after `after`. */
+export function textsFrom(
+  column: string,
+  prefix: string,
+  after: string | null,
+): { where: string; parameters: string[] } {
+  // One lower bound, the greater one: with two, the database might seek to the wrong one.
+  const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
+  return {
+    where: `${column} ${isPastPrefix ? '>' : '>='} ? and ${column} < ?`,
+    parameters: [isPastPrefix ? after : prefix, successorOf(prefix)],
+  };
+}

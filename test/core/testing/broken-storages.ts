@@ -814,6 +814,13 @@ export const brokenStorages: readonly BrokenStorage[] = [
     })),
   },
   {
+    bug: 'lists keys from their start again',
+    breaks: 'lists the keys of a scope that start with a prefix, by bytes',
+    wrap: withView((view) => ({
+      listKeys: (scope, prefix, limit) => view.listKeys(scope, prefix, limit),
+    })),
+  },
+  {
     bug: 'looks for files below a prefix without regard to case',
     breaks: 'lists files by the start of their paths, and reads files by their numbers',
     wrap: withView((view) => ({
