@@ -31,3 +31,23 @@ export async function inParts(
     await pause();
   }
 }
+
+/** Runs steps to their end, and lets others have their turn between them. */
+export async function inSlices<T>(
+  steps: Generator<unknown, T>,
+  pause: Pause = createPause(),
+): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await pause();
+  }
+}
+
+/** Runs steps to their end at once. */
+export function atOnce<T>(steps: Generator<unknown, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}

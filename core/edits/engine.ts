@@ -1,4 +1,4 @@
-import { createPause } from '../pause.ts';
+import { inSlices } from '../pause.ts';
 import { classify, type EditClass, hasAlike, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
@@ -74,16 +74,6 @@ export function* examineInSteps(
     all.push(fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } });
   }
   return all;
-}
-
-/** Lets others have their turn between the steps. */
-async function inSlices<T>(steps: Generator<null, T>): Promise<T> {
-  const pause = createPause();
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    await pause();
-  }
 }
 
 /** What becomes of memory, and which operations are out of date by now, each with a fault. */

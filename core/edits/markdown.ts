@@ -1,3 +1,5 @@
+import { atOnce } from '../pause.ts';
+
 /** A memory file as lines, with what none of them may lose. */
 export interface MarkdownText {
   /** Without their `\n`, but with a `\r` before it; an end at the end of the text makes no line. */
@@ -16,11 +18,7 @@ export interface MarkdownText {
 
 /** Takes a text apart; {@link joinLines} gives it back to the byte. */
 export function parseMarkdown(content: string): MarkdownText {
-  const steps = parseInSteps(content);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return atOnce(parseInSteps(content));
 }
 
 /** {@link parseMarkdown}, yielding between its passes over the lines: a file may have 262,144. */

@@ -7,7 +7,7 @@ import type {
 } from '../contracts/records.ts';
 import type { IndexText, IndexView, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
-import { indexFile, inSlices } from '../search/index/index-file.ts';
+import { indexFile } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { applyDelta } from '../history/delta.ts';
@@ -16,7 +16,7 @@ import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toIdMs } from '../id-time.ts';
 import { assertGoesOn, readRows } from '../page.ts';
-import { createPause } from '../pause.ts';
+import { createPause, inSlices } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
 import { toTime } from '../time.ts';
 import { verifyChain } from './verify-chain.ts';

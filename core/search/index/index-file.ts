@@ -1,4 +1,3 @@
-import type { Pause } from '../../pause.ts';
 import { findAlwaysShown } from '../../edits/markdown.ts';
 import { isStopTerm } from '../text/english.ts';
 import { isEnglish, type LanguageHints } from '../text/language.ts';
@@ -56,7 +55,7 @@ export const MAX_POSITION = 255;
 
 /**
  * Reads a file for the index, passage by passage: its passages, and for each term the passages that
- * have it. A large file takes tens of milliseconds; run it with {@link inSlices}.
+ * have it. A large file takes tens of milliseconds; run it with `inSlices`.
  *
  * `path` is the file's path in its scope (`notes/tea.md`). Its words, without `.md`, count for
  * every passage, as do the passage's headings. The same text and path always give the same result.
@@ -85,15 +84,6 @@ export function* indexFile(text: string, path: string): Generator<undefined, Ind
 
 /** The term of files with `context: always` in their front matter. No word of a text makes it. */
 export const ALWAYS_TERM = ':always';
-
-/** Runs a generator to its end, with a pause after each step for which `pause` returns one. */
-export async function inSlices<T>(steps: Generator<undefined, T>, pause: Pause): Promise<T> {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-    await pause();
-  }
-}
 
 const EMPTY_PASSAGE: Passage = {
   startLine: 1,

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { IndexText } from '../../contracts/storage.ts';
-import type { Pause } from '../../pause.ts';
+import { inSlices, type Pause } from '../../pause.ts';
 import { packHashes } from '../embedding/embedded-text.ts';
-import { indexFile, inSlices } from './index-file.ts';
+import { indexFile } from './index-file.ts';
 import { PackedPayloads } from './packed-payloads.ts';
 import { encodeFile, type FilePayloads } from './postings.ts';
 

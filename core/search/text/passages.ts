@@ -1,4 +1,5 @@
 import { parseHeading } from '../../markdown-heading.ts';
+import { atOnce } from '../../pause.ts';
 
 /** A part of a file that a find can return. */
 export interface Passage {
@@ -29,11 +30,7 @@ export interface Passage {
  * there are none. Passages come in order and don't overlap; blank text gives none.
  */
 export function splitPassages(text: string): Passage[] {
-  const steps = splitInSteps(text);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return atOnce(splitInSteps(text));
 }
 
 /** {@link splitPassages}, yielding between its lines: a large file may have 100,000 of them. */
