@@ -158,10 +158,11 @@ function indexView(journal) {
         }));
     },
 
-    async listKeys(scope, prefix, limit) {
+    async listKeys(scope, prefix, limit, after = null) {
       const keys = [...journal.table('blobs').values()]
         .filter((blob) => blob.scope === scope && blob.key.startsWith(prefix))
-        .map(({ key }) => key);
+        .map(({ key }) => key)
+        .filter((key) => after === null || compare(key, after) > 0);
       return [...new Set(keys)].sort(compare).slice(0, limit);
     },
   };
