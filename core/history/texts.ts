@@ -114,13 +114,19 @@ function stepBack(content: string | null, { keyframe, delta }: RevisionStep): st
   }
 }
 
-/** Runs a read, and tells the storage of the damage that it meets. */
+/**
+ * Runs a read of a history, and tells the storage of the damage that it meets. What is redacted,
+ * pruned or erased during a read looks like damage, so it must show again in a second one.
+ */
 export async function noteDamage<T>(
   storage: Pick<Storage, 'noteDamage'>,
   read: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await read();
+    return await read().catch((error: unknown) => {
+      if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') return read();
+      throw error;
+    });
   } catch (error) {
     if (error instanceof MemoryError) storage.noteDamage?.(error);
     throw error;

@@ -109,10 +109,15 @@ export async function verifyMemory(
     );
     await attempt(`the moves of ${scope} cannot be read`, () => verifyMoves(storage, written));
     await attempt(`the history of ${scope} cannot be read`, async () => {
-      const chain = await verifyChain(storage, scope);
-      result.unchained += chain?.unchained ?? 0;
-      if (chain !== null && (chain.after ?? '') > (chainedAfter ?? '')) chainedAfter = chain.after;
-      return chain?.found ?? [];
+      const chains: Awaited<ReturnType<typeof verifyChain>>[] = [];
+      const found = await checkAgain(async () => {
+        chains.push(await verifyChain(storage, scope));
+        return chains.at(-1)?.found ?? [];
+      });
+      const { unchained = 0, after = null } = chains.at(-1) ?? {};
+      result.unchained += unchained;
+      if ((after ?? '') > (chainedAfter ?? '')) chainedAfter = after;
+      return found;
     });
     await attempt(`the files of ${scope} cannot be counted`, () =>
       checkAgain(() => verifyCounts(storage, scope)),

@@ -7,6 +7,8 @@ import type { SqliteConnection, SqliteModule } from './connection.ts';
 /** How often to look, and how far apart: somebody may open the file at this moment, too. */
 const LOOKS = 20;
 const LOOK_MS = 100;
+/** How long somebody may keep others from looking, while he reads the log after a crash. */
+const LOCKED_MS = 30_000;
 
 /**
  * Throws `STORAGE_UNAVAILABLE` if somebody has the file open by another path: through a bind mount, or
@@ -17,10 +19,13 @@ const LOOK_MS = 100;
  * we can't have it alone, somebody must be using the index beside our path.
  */
 export async function assertOneIndex(native: SqliteModule, path: string): Promise<void> {
-  for (let look = 0; look < LOOKS; look += 1) {
-    if (!existsSync(path) || (await isAlone(native, path)) || (await isIndexUsed(native, path))) {
-      return;
-    }
+  const end = performance.now() + LOCKED_MS;
+  for (let looks = 0; looks < LOOKS;) {
+    if (!existsSync(path) || (await isAlone(native, path))) return;
+    const use = await findIndexUse(native, path);
+    // Opening the file waits on, and says that it is locked.
+    if (use === 'used' || performance.now() > end) return;
+    if (use === 'unused') looks += 1;
     await sleep(LOOK_MS);
   }
   throw new MemoryError(
@@ -48,26 +53,34 @@ async function isAlone(native: SqliteModule, path: string): Promise<boolean> {
  * Whether somebody uses the index beside the path. Whoever opens it first truncates it, also after a
  * crash; that changes its time.
  */
-async function isIndexUsed(native: SqliteModule, path: string): Promise<boolean> {
+async function findIndexUse(
+  native: SqliteModule,
+  path: string,
+): Promise<'used' | 'unused' | 'locked'> {
   const index = `${path}-shm`;
-  if (!existsSync(index)) return false;
+  if (!existsSync(index)) return 'unused';
   try {
     utimesSync(index, 0, 0);
   } catch {
     // It belongs to another user of the system: we can't tell.
-    return true;
+    return 'used';
   }
   return await withConnection(native, path, async (connection) => {
-    await connection.all('select 1 from sqlite_master', []).catch(() => undefined);
-    return statSync(index, { throwIfNoEntry: false })?.mtimeMs === 0;
+    try {
+      await connection.all('select 1 from sqlite_master', []);
+    } catch (error) {
+      // Opening the file reports any other error.
+      return isSqliteBusy(error) ? 'locked' : 'used';
+    }
+    return statSync(index, { throwIfNoEntry: false })?.mtimeMs === 0 ? 'used' : 'unused';
   });
 }
 
-async function withConnection(
+async function withConnection<T>(
   native: SqliteModule,
   path: string,
-  run: (connection: SqliteConnection) => Promise<boolean>,
-): Promise<boolean> {
+  run: (connection: SqliteConnection) => Promise<T>,
+): Promise<T> {
   const connection = await native.open(path, { busyTimeoutMs: 0 });
   try {
     return await run(connection);

@@ -4,11 +4,15 @@ import { MemoryError } from '../../core/errors.ts';
 import type { Damage } from '../storage-knex/write/damage.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
-import { EMPTIED, WalFile } from './wal-file.ts';
-import type { WalIndex } from './wal-index.ts';
+import { untilUnlocked } from './until-unlocked.ts';
+import { WalFile } from './wal-file.ts';
+import type { WalIndex, WalState } from './wal-index.ts';
 
-/** How long to wait for a checkpoint of another process to record its end. */
-const CHECKPOINT_MS = 10_000;
+/** How long the start waits for others to end a checkpoint that was cut off. */
+const START_MS = 30_000;
+/** How long a change of the database file may stay unexplained, and how far apart the looks are. */
+const DOUBT_MS = 10_000;
+const DOUBT_AT_REST_MS = 500;
 const LOOK_MS = 50;
 
 interface FileFacts {
@@ -17,30 +21,20 @@ interface FileFacts {
   modified: bigint;
 }
 
-/** How much of the log was copied into the database file. */
-interface Checkpoint {
-  /** Of the log. */
-  generation: string;
-  /** Pages in the log, and how many of them were copied. */
-  logged: number;
-  copied: number;
-}
-
 /** What the files are opened with. */
 export interface OpenFilesOptions {
   /** The name that was configured; it may be a symbolic link. */
   given: string;
   /** The file that it led to when it was opened. */
   filename: string;
+  /** `null` where it can't be read: then only the names are looked up. */
   index: WalIndex | null;
   damage: Damage;
-  /** The version of SQLite. */
-  version: string;
 }
 
 /**
  * The database file and its log, as they were opened. If someone replaces them, this process goes on
- * writing to the old files, and everything it writes is lost. So each commit looks the names up again
+ * writing to the old files, and everything it writes is lost. So each write looks the names up again
  * before it is acknowledged.
  *
  * `cp backup.db memory.db` keeps the file and overwrites its content. The modification time shows it:
@@ -52,22 +46,28 @@ export class OpenFiles {
   readonly #log: WalFile;
   /** The devices and inodes of the database file and the log. */
   readonly #ids: { database: string; log: string };
-  /** `null` for SQLite before 3.51, which can't tell without making a checkpoint. */
-  #checkpoint: Checkpoint | null = null;
+  #state: WalState | null;
   #modified: bigint;
   /** By connection, at its last look: changes whenever another connection writes. */
   readonly #dataVersions = new WeakMap<SqliteConnection, number>();
+  /** Whether other files have the names, or these have another content. */
   #lost: 'names' | 'content' | null = null;
-  #isInDoubt = false;
 
   /** Records the current files. `connection` has just opened and read them. */
   static async take(options: OpenFilesOptions, connection: SqliteConnection): Promise<OpenFiles> {
-    const files = new OpenFiles(options);
-    if (canCountCheckpoints(options.version)) {
-      files.#checkpoint = await files.#readCheckpoint(connection);
+    const state = options.index?.readState() ?? null;
+    // After a crash it looks as if a checkpoint were under way.
+    if (state !== null && state.begun > state.copied) {
+      await untilUnlocked(() => makeCheckpoint(connection), START_MS);
     }
-    files.#dataVersions.set(connection, await readDataVersion(connection));
-    return files;
+    const files = new OpenFiles(options);
+    try {
+      files.#dataVersions.set(connection, await readDataVersion(connection));
+      return files;
+    } catch (error) {
+      files.close();
+      throw error;
+    }
   }
 
   private constructor(options: OpenFilesOptions) {
@@ -76,17 +76,13 @@ export class OpenFiles {
     this.#options = options;
     this.#ids = { database: database.id, log: log.id };
     this.#modified = database.modified;
-    this.#log = new WalFile(options.filename, options.index);
+    this.#state = options.index?.readState() ?? null;
+    this.#log = new WalFile(options.filename);
   }
 
-  /** Whether a write waits for a checkpoint that could explain a change. */
-  get isInDoubt(): boolean {
-    return this.#isInDoubt;
-  }
-
-  /** Whether a checkpoint would copy damage into the database file, or overwrite what was put there. */
-  get isOverwritten(): boolean {
-    return this.#lost === 'content';
+  /** Whether other files have the names now. The old ones are whole. */
+  get areMoved(): boolean {
+    return this.#lost === 'names';
   }
 
   /** Call this after the connections are closed. */
@@ -100,50 +96,63 @@ export class OpenFiles {
   }
 
   /**
-   * Checks the files before a write and after its commit, or after a write that met damage: throws `STORAGE_DAMAGED` if
-   * they were replaced or overwritten, and at every later call too.
+   * Checks the files before a write and after its commit: throws `STORAGE_DAMAGED` if they were
+   * replaced or overwritten, and at every later call too. Only the writer may call this.
    */
   async check(connection: SqliteConnection): Promise<void> {
-    const end = performance.now() + CHECKPOINT_MS;
+    const end = performance.now() + DOUBT_MS;
     while (!(await this.#areExplained(connection, false))) {
-      // A checkpoint of another process writes the pages first, and then records how many.
       if (performance.now() > end) this.#lose('content');
-      this.#isInDoubt = true;
       await sleep(LOOK_MS);
     }
-    this.#isInDoubt = false;
   }
 
-  /** Makes the same check between two writes. A failure here is not final. */
+  /** Makes the same check on another connection. Unexplained changes are not final here. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
-    if (!(await this.#areExplained(connection, true))) throw filesLost();
+    const end = performance.now() + DOUBT_AT_REST_MS;
+    while (!(await this.#areExplained(connection, true))) {
+      if (performance.now() > end) throw filesLost();
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** Throws `STORAGE_DAMAGED` if the log was cut or overwritten. A checkpoint would copy that. */
+  checkLog(): void {
+    this.#readState();
   }
 
   /** Whether checkpoints alone wrote to the database file since the last call. Records what it sees. */
   async #areExplained(connection: SqliteConnection, isAtRest: boolean): Promise<boolean> {
+    // In this order: a checkpoint says that it has begun before it writes.
     const { modified } = this.#readDatabase();
-    const log = this.#log.check();
-    if (log === 'broken') this.#lose('content');
-    if (log === 'changing') return false;
-    const before = this.#checkpoint;
-    if (before === null) return true;
-    const isWritten = modified !== this.#modified;
-    // A log that was copied completely restarts, so its header must be read again.
-    if (!isWritten && before.copied < before.logged) return true;
-    const now = await this.#readCheckpoint(connection);
-    const dataVersion = await readDataVersion(connection);
-    const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
-    // If a checkpoint ran in between, the time and the counts don't belong together: look again.
-    if (this.#readDatabase().modified !== modified) return false;
-    if (isWritten && !isCheckpointBetween(before, now)) {
-      // All of the log was copied before, but another process may have written and copied more since.
-      if (!isRestarted(before, now) || !isWrittenElsewhere) return false;
-      // Only the writer looks after each of our writes, so only it can tell those of others apart.
-      if (isAtRest) return true;
+    const now = this.#readState();
+    if (this.#options.index === null) return true;
+    const before = this.#state;
+    if (now === null || before === null) {
+      this.#state = now;
+      return now !== null;
     }
-    this.#dataVersions.set(connection, dataVersion);
-    this.#checkpoint = now;
-    this.#modified = modified;
+    const isWritten = modified !== this.#modified;
+    // A log that was copied completely begins anew with the next commit.
+    if (isWritten || before.copied === before.frames) {
+      if (isWritten && now.begun > now.copied) {
+        // Somebody else makes a checkpoint, or was killed in one: then this one ends it.
+        return (await makeCheckpoint(connection)) === 'busy';
+      }
+      const dataVersion = await readDataVersion(connection);
+      const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
+      // If a checkpoint ran in between, the time and the state don't belong together: look again.
+      if (this.#readDatabase().modified !== modified) return false;
+      if (isWritten && !isCheckpointBetween(before, now)) {
+        // All of the log was copied before, but another process may have written and copied more since.
+        if (now.salts === before.salts || !isWrittenElsewhere) return false;
+        // Only the writer looks after each of our writes, so only it can tell those of others apart.
+        if (isAtRest) return true;
+      }
+      this.#dataVersions.set(connection, dataVersion);
+      this.#modified = modified;
+    }
+    this.#state = now;
     return true;
   }
 
@@ -160,14 +169,15 @@ export class OpenFiles {
     return database as FileFacts;
   }
 
-  async #readCheckpoint(connection: SqliteConnection): Promise<Checkpoint> {
-    const generation = this.#log.generation();
-    const [counts] = await connection.all('pragma wal_checkpoint(noop)', []);
-    return {
-      generation,
-      logged: toInteger(counts?.['log']),
-      copied: toInteger(counts?.['checkpointed']),
-    };
+  /** Returns `null` while somebody changes it. */
+  #readState(): WalState | null {
+    const { index } = this.#options;
+    const state = index?.readState() ?? null;
+    if (index === null || state === null || this.#log.has(state)) return state;
+    // The log may have begun anew between the two.
+    const again = index.readState();
+    if (again?.salts === state.salts && again.frames === state.frames) this.#lose('content');
+    return null;
   }
 
   #lose(lost: 'names' | 'content'): never {
@@ -177,15 +187,10 @@ export class OpenFiles {
 }
 
 /** Whether a part of the log was surely copied into the database file between the two checks. */
-function isCheckpointBetween(before: Checkpoint, now: Checkpoint): boolean {
-  if (!isRestarted(before, now)) return now.copied > before.copied;
-  // The log restarts after all of it was copied.
-  return before.copied < before.logged || now.copied > 0;
-}
-
-/** Whether the log began anew. One that is empty both times may have been emptied in between. */
-function isRestarted(before: Checkpoint, now: Checkpoint): boolean {
-  return now.generation !== before.generation || now.generation === EMPTIED;
+function isCheckpointBetween(before: WalState, now: WalState): boolean {
+  if (now.salts === before.salts) return now.copied > before.copied;
+  // The log begins anew after all of it was copied.
+  return before.copied < before.frames || now.copied > 0;
 }
 
 function readFacts(filename: string): { database: FileFacts | null; log: FileFacts | null } {
@@ -206,15 +211,15 @@ function factsOf(path: string): FileFacts | null {
   }
 }
 
+/** Copies what it can without waiting for anybody; `busy` if another checkpoint is under way. */
+async function makeCheckpoint(connection: SqliteConnection): Promise<'made' | 'busy'> {
+  const [row] = await connection.all('pragma wal_checkpoint(passive)', []);
+  return toInteger(row?.['busy']) === 0 ? 'made' : 'busy';
+}
+
 async function readDataVersion(connection: SqliteConnection): Promise<number> {
   const [row] = await connection.all('pragma data_version', []);
   return toInteger(row?.['data_version']);
-}
-
-/** SQLite knows `noop` since 3.51; older versions would make a checkpoint. */
-function canCountCheckpoints(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 3 || (major === 3 && minor >= 51);
 }
 
 function filesLost(): MemoryError {

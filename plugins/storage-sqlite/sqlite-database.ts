@@ -112,21 +112,32 @@ export class SqliteDatabase implements SqlDatabase {
     this.isClosed = true;
     const { opened } = this;
     if (opened === null) return;
-    const { files, native, place } = opened;
+    const { files, place, readers, writer } = opened;
     try {
-      // The last checkpoint would copy what is wrong with the log into the database.
-      await opened.readers.use((connection) => files.check(connection)).catch(() => undefined);
-      const guard = files.isOverwritten ? await guardFromCheckpoint(native, place.filename) : null;
-      await opened.readers.close();
+      await writer.drain();
+      const guard = (await this.mayCheckpoint(opened)) ? null : await guardFromCheckpoint(opened);
+      await readers.close();
       await opened.lists.close();
       // Closed last, so that SQLite copies the log into the database and removes it.
-      await opened.writer.close();
+      await writer.close();
       await guard?.close();
-      files.close();
-      opened.contents?.close();
       await place.remove();
     } catch (error) {
       throw translateSqliteError(error);
+    } finally {
+      files.close();
+      opened.contents?.close();
+    }
+  }
+
+  /** Whether the last checkpoint would copy no damage into the database, nor overwrite another one. */
+  private async mayCheckpoint({ files, readers }: Opened): Promise<boolean> {
+    try {
+      await readers.use((connection) => files.checkAtRest(connection));
+      return true;
+    } catch (error) {
+      this.toError(error);
+      return files.areMoved;
     }
   }
 
@@ -151,19 +162,10 @@ export class SqliteDatabase implements SqlDatabase {
     await this.read((connection) => connection.all('select 1 as alive', []));
   }
 
-  /** Throws `STORAGE_DAMAGED` if the files were replaced since they were opened. */
+  /** Throws `STORAGE_DAMAGED` if the files were replaced or overwritten since they were opened. */
   private async checkFiles(): Promise<void> {
-    const { files, readers, writer } = this.live();
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await readers.use((connection) => files.checkAtRest(connection));
-      } catch (error) {
-        files.assertKept();
-        // A current write, or one since, makes its own checkpoint.
-        if (!writer.isIdle && !files.isInDoubt) return;
-        if (attempt > 0) throw this.toError(error);
-      }
-    }
+    const { files, readers } = this.live();
+    await readers.use((connection) => files.checkAtRest(connection)).catch(this.rethrow);
   }
 
   async inspect(): Promise<readonly string[]> {
@@ -230,7 +232,8 @@ export class SqliteDatabase implements SqlDatabase {
 
   /** Copies the log into the database and empties it: its pages are from before what was removed. */
   async settle(): Promise<void> {
-    const { readers } = this.live();
+    const { files, readers } = this.live();
+    files.checkLog();
     for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt += 1) {
       try {
         const [row] = await readers.use((connection) =>
@@ -245,7 +248,8 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async vacuum(): Promise<void> {
-    const { native, place } = this.live();
+    const { files, native, place } = this.live();
+    files.checkLog();
     try {
       const connection = await native.open(place.filename, { busyTimeoutMs: VACUUM_WAIT_MS });
       try {
@@ -271,7 +275,7 @@ export class SqliteDatabase implements SqlDatabase {
     const failure = translateSqliteError(error);
     if (failure.code === 'STORAGE_DAMAGED' && this.opened !== null) {
       const { files, readers } = this.opened;
-      await readers.use((connection) => files.check(connection)).catch(this.rethrow);
+      await readers.use((connection) => files.checkAtRest(connection)).catch(this.rethrow);
     }
     throw this.damage.note(failure);
   };
@@ -296,6 +300,8 @@ export class SqliteDatabase implements SqlDatabase {
     await assertOneIndex(native, place.filename);
     const first = await untilUnlocked(openWriter, START_TIMEOUT_MS);
     const others: SqliteConnection[] = [];
+    let index: WalIndex | null = null;
+    let files: OpenFiles | null = null;
     const openOthers = async (count: number, options: ReaderOptions) => {
       const opened: SqliteConnection[] = [];
       for (let index = 0; index < count; index += 1) {
@@ -327,8 +333,9 @@ export class SqliteDatabase implements SqlDatabase {
         busyTimeoutMs: 2_000,
         cacheKilobytes: 32_000,
       });
-      const index = WalIndex.open(place.filename);
-      const files = await OpenFiles.take({ ...place, index, damage: this.damage, version }, first);
+      index = WalIndex.open(place.filename);
+      const opened = await OpenFiles.take({ ...place, index, damage: this.damage }, first);
+      files = opened;
       // The file may not have existed when its path was resolved.
       await assertOneName(place.filename);
       const contents = index === null ? null : new SqliteContents(index);
@@ -346,7 +353,7 @@ export class SqliteDatabase implements SqlDatabase {
           connection: bind(first),
           open: async () => bind(await openWriter()),
           apply: (connection, mutations) => applyMutations(connection, this, mutations),
-          confirm: (connection) => files.check(connection),
+          confirm: (connection) => opened.check(connection),
           contents,
           groupSize,
           lockTimeoutMs,
@@ -355,6 +362,8 @@ export class SqliteDatabase implements SqlDatabase {
       };
     } catch (error) {
       for (const connection of [...others, first]) await connection.close();
+      files?.close();
+      index?.close();
       throw error;
     }
   }
@@ -438,12 +447,9 @@ async function openWriterConnection(
  * A connection that can't write. While it is open, SQLite makes no checkpoint as the others are
  * closed, and none as it is closed itself.
  */
-async function guardFromCheckpoint(
-  native: SqliteModule,
-  filename: string,
-): Promise<SqliteConnection | null> {
+async function guardFromCheckpoint({ native, place }: Opened): Promise<SqliteConnection | null> {
   try {
-    const guard = await native.open(filename, { busyTimeoutMs: 0, isReadOnly: true });
+    const guard = await native.open(place.filename, { busyTimeoutMs: 0, isReadOnly: true });
     // Takes the lock that keeps the others from the checkpoint, even if it fails.
     await guard.all('select 1 from sqlite_master', []).catch(() => undefined);
     return guard;

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type WalEnd, type WalIndex, isSameEnd } from './wal-index.ts';
+import type { WalState } from './wal-index.ts';
 
 /** The sizes of the log's own header and of the header of each frame, in bytes. */
 const HEADER_BYTES = 32;
@@ -7,70 +7,50 @@ const FRAME_BYTES = 24;
 /** The places of the salts in the two headers. */
 const SALTS_OF_LOG = 16;
 const SALTS_OF_FRAME = 8;
-/** The log's sequence number, and the salts behind it. */
-const GENERATION = { start: 12, bytes: 12 };
-/** The generation of a log that has no header, because a checkpoint cut it to nothing. */
-export const EMPTIED = '00'.repeat(GENERATION.bytes);
 
 /**
  * The log of a database, `<file>-wal`. SQLite never looks whether the frames that it wrote are still
- * there, and copies zeros into the database where they are not.
+ * there, and copies zeros into the database where they are not. This looks at the ends of the log
+ * alone: whoever cuts or replaces it changes them.
  */
 export class WalFile {
   // SQLite holds no locks on the log, so closing this handle releases none.
   readonly #file: number;
-  readonly #index: WalIndex | null;
-  #last: WalEnd | null = null;
+  #last: WalState | null = null;
 
-  /** Opens the log of a database that has a connection. Without an index, every log is whole. */
-  constructor(filename: string, index: WalIndex | null) {
+  /** Opens the log of a database that has a connection. */
+  constructor(filename: string) {
     this.#file = openSync(`${filename}-wal`, 'r');
-    this.#index = index;
-  }
-
-  /** Changes whenever the log begins anew. */
-  generation(): string {
-    return this.#read(GENERATION.start, GENERATION.bytes);
   }
 
   /**
-   * Whether the log has its header, its last frame, and the frame that was the last one at the call
-   * before. Each restart of the log changes the salts in all of them. `changing` if somebody wrote to
-   * it meanwhile: ask again.
+   * Whether the log has its header, its last frame, and the frame that was the last one when this was
+   * true before.
    */
-  check(): 'whole' | 'broken' | 'changing' {
-    if (this.#index === null) return 'whole';
-    const end = this.#index.readEnd();
-    if (end === null) return 'changing';
-    if (this.#hasAll(end)) {
-      this.#last = end;
-      return 'whole';
-    }
-    const again = this.#index.readEnd();
-    return again !== null && isSameEnd(end, again) ? 'broken' : 'changing';
+  has(state: WalState): boolean {
+    // The header is written with the first frame.
+    const ends = this.#last?.salts === state.salts ? [this.#last, state] : [state];
+    const hasAll =
+      state.frames === 0 ||
+      (this.#readSalts(SALTS_OF_LOG) === state.salts && ends.every((end) => this.#hasFrame(end)));
+    if (hasAll) this.#last = state;
+    return hasAll;
   }
 
   close(): void {
     closeSync(this.#file);
   }
 
-  #hasAll(end: WalEnd): boolean {
-    // The header is written with the first frame.
-    if (end.frames === 0) return true;
-    const ends = this.#last?.salts === end.salts ? [this.#last, end] : [end];
-    return this.#read(SALTS_OF_LOG, 8) === end.salts && ends.every((one) => this.#hasLast(one));
-  }
-
-  #hasLast({ frames, pageSize, salts }: WalEnd): boolean {
+  #hasFrame({ frames, pageSize, salts }: WalState): boolean {
     if (frames === 0) return true;
     const start = HEADER_BYTES + (frames - 1) * (FRAME_BYTES + pageSize);
-    return this.#read(start + SALTS_OF_FRAME, 8) === salts;
+    return this.#readSalts(start + SALTS_OF_FRAME) === salts;
   }
 
   /** As hex; zeros behind the end of the file. */
-  #read(start: number, bytes: number): string {
-    const found = Buffer.alloc(bytes);
-    readSync(this.#file, found, 0, bytes, start);
+  #readSalts(start: number): string {
+    const found = Buffer.alloc(8);
+    readSync(this.#file, found, 0, found.length, start);
     return found.toString('hex');
   }
 }

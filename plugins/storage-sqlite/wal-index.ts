@@ -2,24 +2,33 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 /** Two equal copies of the header, each of 48 bytes. */
 const HEADER_NUMBERS = 24;
-/** The places of the counter that each commit raises by one, and of the number of frames. */
+/** The place of the counter that each commit raises by one. */
 const COMMITS = 2;
+/**
+ * Other places: the number of frames, the page size in steps of two bytes, the salts in bytes, and
+ * behind the header how many frames checkpoints have copied, and how many the last one set out to.
+ */
 const FRAMES = 4;
-/** The place of the page size, in steps of two bytes, and of the salts, in bytes. */
 const PAGE_SIZE = 7;
 const SALTS = { start: 32, end: 40 };
+const COPIED = 24;
+const BEGUN = 32;
 
 /** The header of a database's log; it differs after every commit. */
 export type WalHeader = Uint32Array;
 
-/** Where the log ends. */
-export interface WalEnd {
-  /** 0 if the log is to begin anew. The last frame of 0 frames does not exist. */
+/** What the index says about the log and its checkpoints. */
+export interface WalState {
+  /** The frames of the log; each is a page. 0 if the log is to begin anew. */
   frames: number;
   /** In bytes. */
   pageSize: number;
-  /** As hex. They are in the header of the log, and in that of each frame since it began anew. */
+  /** As hex. They are in the header of the log and of each frame, and change as the log begins anew. */
   salts: string;
+  /** The frames whose pages are in the database file. */
+  copied: number;
+  /** Above `copied` while a checkpoint copies pages, and after one that was cut off. */
+  begun: number;
 }
 
 /** The open indexes by device and inode: all users of one in this process share its file. */
@@ -64,18 +73,21 @@ export class WalIndex {
   }
 
   /** Returns `null` if the header can't be read, or is being written. */
-  readEnd(): WalEnd | null {
-    const header = createHeader();
+  readState(): WalState | null {
+    const found = new Uint32Array(BEGUN + 1);
     const half = HEADER_NUMBERS / 2;
     const isWritten =
-      this.readInto(header) && isSameHeader(header.subarray(0, half), header.subarray(half));
+      this.readInto(found) &&
+      isSameHeader(found.subarray(0, half), found.subarray(half, HEADER_NUMBERS));
     if (!isWritten) return null;
-    const size = new Uint16Array(header.buffer)[PAGE_SIZE] as number;
+    const size = new Uint16Array(found.buffer)[PAGE_SIZE] as number;
     return {
-      frames: header[FRAMES] as number,
+      frames: found[FRAMES] as number,
       // The largest size, 65,536, is kept as 1.
       pageSize: (size & 0xfffe) + ((size & 1) << 16),
-      salts: Buffer.from(header.buffer).toString('hex', SALTS.start, SALTS.end),
+      salts: Buffer.from(found.buffer).toString('hex', SALTS.start, SALTS.end),
+      copied: found[COPIED] as number,
+      begun: found[BEGUN] as number,
     };
   }
 
@@ -106,10 +118,6 @@ export function countCommits(before: WalHeader, after: WalHeader): number {
 
 export function isSameHeader(left: WalHeader, right: WalHeader): boolean {
   return left.every((value, index) => value === right[index]);
-}
-
-export function isSameEnd(left: WalEnd, right: WalEnd): boolean {
-  return left.frames === right.frames && left.salts === right.salts;
 }
 
 function idOf(path: string): string | null {

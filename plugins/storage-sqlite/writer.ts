@@ -81,15 +81,15 @@ export class Writer {
     }) as Promise<T>;
   }
 
-  /** Whether no transaction is in progress. */
-  get isIdle(): boolean {
-    return this.running === null;
+  /** Takes no more work, and finishes what waits. */
+  async drain(): Promise<void> {
+    this.isClosed = true;
+    while (this.running !== null) await this.running;
   }
 
   /** Finishes the waiting work, then closes the connection. */
   async close(): Promise<void> {
-    this.isClosed = true;
-    while (this.running !== null) await this.running;
+    await this.drain();
     await this.connection?.close();
     this.connection = null;
   }
@@ -235,7 +235,7 @@ export class Writer {
       let failure: unknown;
       try {
         this.connection ??= await this.options.open();
-        // After the commit, a file that was overwritten before it could look like our own checkpoint.
+        // Later, our own checkpoint would explain that the file was overwritten.
         await this.options.confirm(this.connection);
         await this.connection.run('begin immediate', []);
         this.options.contents?.begin();

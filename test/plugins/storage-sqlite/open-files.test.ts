@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, linkSync } from 'node:fs';
 import {
   copyFile,
@@ -18,6 +19,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
+import type { MemoryError } from '../../../core/errors.ts';
 import { write } from '../../../core/testing/rows.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import type { SqliteConnection } from '../../../plugins/storage-sqlite/connection.ts';
@@ -28,6 +30,8 @@ import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
+const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
+const CHECKPOINTS = ['passive', 'truncate', 'full', 'restart', 'truncate'];
 const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 24;
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const DAMAGED = { code: 'STORAGE_DAMAGED', status: 500, retryable: false };
@@ -78,6 +82,18 @@ const STEPS_OF = [
   ({ other }: Opened) => other.all('pragma wal_checkpoint(truncate)', []),
 ] as const;
 
+/** Repeats a write that others keep from the lock for longer than its time. */
+async function untilFree(run: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await run();
+      return;
+    } catch (error) {
+      if ((error as MemoryError).code !== 'STORAGE_UNAVAILABLE') throw error;
+    }
+  }
+}
+
 /** Another process makes a checkpoint, and the service has seen it. */
 async function seeCheckpoint({ storage, other }: Opened): Promise<void> {
   await write(storage, alice, 'before');
@@ -101,6 +117,49 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
     await write(opened.storage, alice, 'last');
     await opened.storage.ping();
     expect(opened.logged).toEqual([]);
+  });
+
+  it('are the same while others write and make checkpoints at the same time', async () => {
+    const opened = await open(driver);
+    const second = sqlite({ filename: opened.filename, driver });
+    onTestFinished(() => second.close());
+    await second.init({ log: quiet, now: Date.now });
+    let isOver = false;
+    const checkpoints = (async () => {
+      for (let step = 0; !isOver; step += 1) {
+        const mode = CHECKPOINTS[step % CHECKPOINTS.length] ?? 'passive';
+        await opened.other.all(`pragma wal_checkpoint(${mode})`, []);
+      }
+    })();
+    const writers = [opened.storage, second].map(async (storage, writer) => {
+      for (let n = 0; n < AT_ONCE; n += 1) {
+        await untilFree(() => write(storage, { scope: 's', path: `${writer}` }, `text ${n}`));
+        await storage.ping();
+      }
+    });
+    const idle = (async () => {
+      while (!isOver) await second.ping();
+    })();
+    await Promise.all(writers).finally(() => (isOver = true));
+    await Promise.all([checkpoints, idle]);
+    expect(opened.logged).toEqual([]);
+  });
+
+  it('are the same after a checkpoint that was cut off', async () => {
+    const { filename, storage, other, logged } = await open(driver);
+    await write(storage, alice, 'before');
+    await other.exec("insert into other values ('text')");
+    // Whoever makes a checkpoint writes first how far it is to go, and then to the database. Not from
+    // this process: to close the index would release SQLite's locks on it.
+    const program =
+      `const fs = require('node:fs'); const file = fs.openSync(process.argv[1] + '-shm', 'r+');` +
+      `const frames = Buffer.alloc(4); fs.readSync(file, frames, 0, 4, 16);` +
+      `fs.writeSync(file, frames, 0, 4, 128); fs.utimesSync(process.argv[1], 1, 1);`;
+    execFileSync(process.execPath, ['-e', program, filename]);
+    await storage.ping();
+    await write(storage, alice, 'after');
+    await storage.ping();
+    expect(logged).toEqual([]);
   });
 
   it('are overwritten: noticed before the next write is acknowledged', async () => {
