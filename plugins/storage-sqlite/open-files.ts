@@ -57,7 +57,7 @@ export class OpenFiles {
   static async take(options: OpenFilesOptions, connection: SqliteConnection): Promise<OpenFiles> {
     const state = options.index?.readState() ?? null;
     // After a crash it looks as if a checkpoint were under way.
-    if (state !== null && state.begun > state.copied) {
+    if (state !== null && isUnderWay(state)) {
       await untilUnlocked(() => makeCheckpoint(connection), START_MS);
     }
     const files = new OpenFiles(options);
@@ -123,37 +123,47 @@ export class OpenFiles {
 
   /** Whether checkpoints alone wrote to the database file since the last call. Records what it sees. */
   async #areExplained(connection: SqliteConnection, isAtRest: boolean): Promise<boolean> {
-    // In this order: a checkpoint says that it has begun before it writes.
-    const { modified } = this.#readDatabase();
-    const now = this.#readState();
+    const first = this.#look();
     if (this.#options.index === null) return true;
-    const before = this.#state;
-    if (now === null || before === null) {
-      this.#state = now;
-      return now !== null;
-    }
-    const isWritten = modified !== this.#modified;
+    const isQuiet = first !== null && first.modified === this.#modified;
     // A log that was copied completely begins anew with the next commit.
-    if (isWritten || before.copied === before.frames) {
-      if (isWritten && now.begun > now.copied) {
+    if (isQuiet && first.state.copied < first.state.frames) {
+      this.#state = first.state;
+      return true;
+    }
+    const dataVersion = await readDataVersion(connection);
+    const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
+    const now = this.#look();
+    if (now === null) return false;
+    if (now.modified !== this.#modified) {
+      if (isUnderWay(now.state)) {
         // Somebody else makes a checkpoint, or was killed in one: then this one ends it.
         return (await makeCheckpoint(connection)) === 'busy';
       }
-      const dataVersion = await readDataVersion(connection);
-      const isWrittenElsewhere = dataVersion !== this.#dataVersions.get(connection);
-      // If a checkpoint ran in between, the time and the state don't belong together: look again.
-      if (this.#readDatabase().modified !== modified) return false;
-      if (isWritten && !isCheckpointBetween(before, now)) {
+      if (!isCheckpointBetween(this.#state, now.state)) {
         // All of the log was copied before, but another process may have written and copied more since.
-        if (now.salts === before.salts || !isWrittenElsewhere) return false;
+        if (now.state.salts === this.#state?.salts || !isWrittenElsewhere) return false;
         // Only the writer looks after each of our writes, so only it can tell those of others apart.
         if (isAtRest) return true;
       }
-      this.#dataVersions.set(connection, dataVersion);
-      this.#modified = modified;
     }
-    this.#state = now;
+    this.#dataVersions.set(connection, dataVersion);
+    this.#modified = now.modified;
+    this.#state = now.state;
     return true;
+  }
+
+  /**
+   * When the database file was written to, and what checkpoints say of it; `null` if the two don't
+   * belong together, because one came in between.
+   */
+  #look(): { modified: bigint; state: WalState } | null {
+    // In this order: a checkpoint says that it has begun before it writes.
+    const { modified } = this.#readDatabase();
+    const state = this.#readState();
+    if (state === null) return null;
+    const isSame = isUnderWay(state) || factsOf(this.#options.filename)?.modified === modified;
+    return isSame ? { modified, state } : null;
   }
 
   #readDatabase(): FileFacts {
@@ -186,8 +196,14 @@ export class OpenFiles {
   }
 }
 
+/** Whether a checkpoint copies pages now, or was cut off. */
+function isUnderWay({ begun, copied }: WalState): boolean {
+  return begun > copied;
+}
+
 /** Whether a part of the log was surely copied into the database file between the two checks. */
-function isCheckpointBetween(before: WalState, now: WalState): boolean {
+function isCheckpointBetween(before: WalState | null, now: WalState): boolean {
+  if (before === null) return true;
   if (now.salts === before.salts) return now.copied > before.copied;
   // The log begins anew after all of it was copied.
   return before.copied < before.frames || now.copied > 0;

@@ -140,8 +140,8 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
     const idle = (async () => {
       while (!isOver) await second.ping();
     })();
-    await Promise.all(writers).finally(() => (isOver = true));
-    await Promise.all([checkpoints, idle]);
+    const written = Promise.all(writers).finally(() => (isOver = true));
+    await Promise.all([written, checkpoints, idle]);
     expect(opened.logged).toEqual([]);
   });
 
