@@ -390,6 +390,19 @@ export function searchIndexCases(): StorageCase[] {
           const expected = keys.filter((key) => key.startsWith(prefix)).sort(byBytes);
           assert.deepEqual(await view.listKeys('u:alice', prefix, 99), expected);
           assert.deepEqual(await view.listKeys('u:alice', prefix, 2), expected.slice(0, 2));
+        }
+      });
+    }),
+
+    on('lists the keys of a scope that come behind another one, by bytes', async (storage) => {
+      await write(storage, alice, 'x');
+      const keys = ['a', 'ab', 'abc', 'ac', 'B', 'é', '漢', '😀'];
+      const marks = await storage.index.listStale(9);
+      const blobs = keys.map((key) => blob(key, 0, 'x'));
+      await storage.index.update('u:alice', marks, put({ blobs }));
+      await inSnapshot(storage, async (view) => {
+        for (const prefix of ['', 'a', 'ab', 'é']) {
+          const expected = keys.filter((key) => key.startsWith(prefix)).sort(byBytes);
           for (const [at, after] of expected.entries()) {
             const behind = await view.listKeys('u:alice', prefix, 2, after);
             assert.deepEqual(behind, expected.slice(at + 1, at + 3));

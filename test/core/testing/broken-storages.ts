@@ -815,7 +815,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     bug: 'lists keys from their start again',
-    breaks: 'lists the keys of a scope that start with a prefix, by bytes',
+    breaks: 'lists the keys of a scope that come behind another one, by bytes',
     wrap: withView((view) => ({
       listKeys: (scope, prefix, limit) => view.listKeys(scope, prefix, limit),
     })),
