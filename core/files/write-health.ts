@@ -37,7 +37,7 @@ export function createWriteHealth({ leases }: { leases: LeaseStore }): WriteHeal
   function note(kind: 'memory' | 'log' | 'probe', error: unknown): void {
     if (error === null) {
       failures.delete(kind);
-      // Any write proves as much as a test write: that the database takes writes.
+      // Every write that succeeds shows what a test write would: the database takes writes.
       failures.delete('probe');
     } else {
       const { code } = toMemoryError(error);

@@ -115,8 +115,8 @@ function stepBack(content: string | null, { keyframe, delta }: RevisionStep): st
 }
 
 /**
- * Runs a read of a history, and tells the storage of the damage that it meets. What is redacted,
- * pruned or erased during a read looks like damage, so it must show again in a second one.
+ * Runs a read of a history, and tells the storage of the damage that it meets. A redaction, a prune or
+ * an erasure during the read looks like damage, so only damage that a second read meets too counts.
  */
 export async function noteDamage<T>(
   storage: Pick<Storage, 'noteDamage'>,

@@ -249,7 +249,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     { arrivedAt, tool }: { arrivedAt: number; tool: ToolDefinition },
   ): Promise<T> {
     if (tool.deadlineMs === null) return await work;
-    // A tool has a longer deadline of its own because of its model: without one, the usual holds.
+    // A tool that waits for a model has a longer deadline. Without a model, the usual one holds.
     const ownMs = deps.services.remember === null ? undefined : tool.deadlineMs;
     const deadlineMs = ownMs ?? deps.deadlineMs ?? CALL_DEADLINE_MS;
     return await withDeadline(work, msLeft(deadlineMs, arrivedAt), () =>

@@ -15,8 +15,8 @@ const LOCKED_MS = 30_000;
  * because it was renamed. SQLite keeps the log and its index beside the path, so each path would get
  * its own, and what is written through one is lost through the other.
  *
- * SQLite locks the file itself, whatever the path, and everybody who has it open shares that lock. If
- * we can't have it alone, somebody must be using the index beside our path.
+ * SQLite locks the file itself, whatever the path, and everybody who has it open shares that lock. So
+ * if somebody else has the lock, and nobody uses the index beside our path, he came by another path.
  */
 export async function assertOneIndex(native: SqliteModule, path: string): Promise<void> {
   const end = performance.now() + LOCKED_MS;
@@ -62,7 +62,7 @@ async function findIndexUse(
   try {
     utimesSync(index, 0, 0);
   } catch {
-    // It belongs to another user of the system: we can't tell.
+    // The index belongs to another user of the system. So nothing can be found out, and the start goes on.
     return 'used';
   }
   return await withConnection(native, path, async (connection) => {

@@ -96,8 +96,8 @@ export class OpenFiles {
   }
 
   /**
-   * Checks the files before a write and after its commit: throws `STORAGE_DAMAGED` if they were
-   * replaced or overwritten, and at every later call too. Only the writer may call this.
+   * Checks the files before a write and after its commit. Throws `STORAGE_DAMAGED` if they were
+   * replaced or overwritten; every later call throws it, too. Only the writer may call this.
    */
   async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + DOUBT_MS;
@@ -107,7 +107,7 @@ export class OpenFiles {
     }
   }
 
-  /** Makes the same check on another connection. Unexplained changes are not final here. */
+  /** Makes the same check on another connection. After an unexplained change, a later call may pass. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + DOUBT_AT_REST_MS;
     while (!(await this.#areExplained(connection, true))) {

@@ -130,7 +130,7 @@ export class SqliteDatabase implements SqlDatabase {
     }
   }
 
-  /** Whether the last checkpoint would copy no damage into the database, nor overwrite another one. */
+  /** Whether the last checkpoint is harmless: the log is whole, and the database is the one it is for. */
   private async mayCheckpoint({ files, readers }: Opened): Promise<boolean> {
     try {
       await readers.use((connection) => files.checkAtRest(connection));
@@ -444,8 +444,8 @@ async function openWriterConnection(
 }
 
 /**
- * A connection that can't write. While it is open, SQLite makes no checkpoint as the others are
- * closed, and none as it is closed itself.
+ * A connection that can't write. SQLite makes its last checkpoint when the last connection is closed.
+ * Close this one last: it can't make one.
  */
 async function guardFromCheckpoint({ native, place }: Opened): Promise<SqliteConnection | null> {
   try {

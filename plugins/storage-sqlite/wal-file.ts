@@ -9,9 +9,9 @@ const SALTS_OF_LOG = 16;
 const SALTS_OF_FRAME = 8;
 
 /**
- * The log of a database, `<file>-wal`. SQLite never looks whether the frames that it wrote are still
- * there, and copies zeros into the database where they are not. This looks at the ends of the log
- * alone: whoever cuts or replaces it changes them.
+ * The log of a database, `<file>-wal`. SQLite does not check that the frames it wrote are still there.
+ * Where they are gone, a checkpoint copies zeros into the database. This checks the start and the end
+ * of the log, because cutting or replacing it changes them.
  */
 export class WalFile {
   // SQLite holds no locks on the log, so closing this handle releases none.
@@ -24,8 +24,8 @@ export class WalFile {
   }
 
   /**
-   * Whether the log has its header, its last frame, and the frame that was the last one when this was
-   * true before.
+   * Whether the log has its header, its last frame, and the frame that was the last one at the call
+   * before.
    */
   has(state: WalState): boolean {
     // The header is written with the first frame.

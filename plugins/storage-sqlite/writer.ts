@@ -235,7 +235,7 @@ export class Writer {
       let failure: unknown;
       try {
         this.connection ??= await this.options.open();
-        // Later, our own checkpoint would explain that the file was overwritten.
+        // After our own checkpoint, a file that was overwritten before it would look like its work.
         await this.options.confirm(this.connection);
         await this.connection.run('begin immediate', []);
         this.options.contents?.begin();

@@ -45,7 +45,7 @@ export async function openForeign(
     for await (const chunk of open() as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       checkBytes(bytes);
-      // A chunk may be a part of a larger buffer, which would be copied whole.
+      // A copy of the chunk alone: otherwise all of the buffer that it is a part of is copied.
       send(Uint8Array.prototype.slice.call(chunk));
     }
     send(null);

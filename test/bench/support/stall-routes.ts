@@ -38,7 +38,7 @@ export async function routeCases({ client, routes, random }: CaseOptions): Promi
         [route.method, `${path}?limit=500&cursor=${'A'.repeat(4_096)}`, toJunk(route.method, {})],
       ],
     ];
-    // Whatever starts a job starts the same one, which takes minutes.
+    // Junk would start the same job once more, and each job takes minutes.
     const asked = JOBS.includes(surface) ? own : [...own, ...junk];
     return asked.map(([argument, request]) => ({
       surface,

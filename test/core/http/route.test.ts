@@ -367,7 +367,7 @@ describe('a body that no route reads', () => {
     connection.socket.write(
       'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 10\r\n\r\n',
     );
-    // Polling by `expect` would advance the timers.
+    // Not by `expect.poll`: it would advance the timers.
     while (vi.getTimerCount() === 0) await request('GET', '/healthz');
     vi.advanceTimersByTime(4_999);
     for (let count = 0; count < 3; count += 1) await request('GET', '/healthz');

@@ -149,8 +149,8 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
     const { filename, storage, other, logged } = await open(driver);
     await write(storage, alice, 'before');
     await other.exec("insert into other values ('text')");
-    // Whoever makes a checkpoint writes first how far it is to go, and then to the database. Not from
-    // this process: to close the index would release SQLite's locks on it.
+    // A checkpoint writes first how far it is to go, and then to the database. Another process does
+    // that here, because closing the index in this one would release SQLite's locks on it.
     const program =
       `const fs = require('node:fs'); const file = fs.openSync(process.argv[1] + '-shm', 'r+');` +
       `const frames = Buffer.alloc(4); fs.readSync(file, frames, 0, 4, 16);` +
