@@ -51,3 +51,10 @@ export function atOnce<T>(steps: Generator<unknown, T>): T {
     if (step.done === true) return step.value;
   }
 }
+
+/** The result of work that may come in steps. */
+export function* finish<T extends string | boolean | null>(
+  work: T | Generator<null, T>,
+): Generator<null, T> {
+  return typeof work === 'object' && work !== null ? yield* work : work;
+}

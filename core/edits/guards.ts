@@ -1,13 +1,20 @@
 import { MemoryError } from '../errors.ts';
 import { findLinks } from '../files/links.ts';
 import { parseUserId, parseVirtualPath } from '../files/paths.ts';
+import { finish } from '../pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank, parseHeading } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
 import { isSameView, type OperationView, toView } from './views.ts';
-import { groundsOf, type LocatedOperation, toBare, type Workspace } from './workspace.ts';
+import {
+  groundsOf,
+  type LocatedOperation,
+  toBare,
+  touchedBy,
+  type Workspace,
+} from './workspace.ts';
 
 /** The catalog of a user's memory. */
 export const INDEX_PATH = 'user/index.md';
@@ -31,8 +38,8 @@ export interface GuardContext {
   limits: EditLimits;
 }
 
-/** A rule of form: why the operation is refused, or `null`. */
-export type Guard = (context: GuardContext) => string | null;
+/** A rule of form: why the operation is refused, or `null`. What may take long yields now and then. */
+export type Guard = (context: GuardContext) => string | null | Generator<null, string | null>;
 
 const ANYONE = parseUserId('anyone');
 const HEADING_LENGTH = 60;
@@ -204,23 +211,17 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
 };
 
-/** Runs the guards; `null` when all let the operation through. Yields between them. */
+/** Runs the guards; `null` when all let the operation through. Yields now and then. */
 export function* findFault(
   context: GuardContext,
   guards: Readonly<Record<string, Guard>> = GUARDS,
 ): Generator<null, { guard: string; why: string } | null> {
   const { located, before, after } = context;
-  // What the guards ask of large files is made first, a part at a time.
-  for (const path of new Set([...located.remove, located.operation.add].map((one) => one?.path))) {
-    for (const memory of path === undefined ? [] : [before, after]) {
-      memory.text(path ?? '');
-      yield null;
-      memory.markdown(path ?? '');
-      yield null;
-    }
+  for (const path of touchedBy(located.operation)) {
+    for (const memory of [before, after]) yield* memory.prepareMarkdown(path);
   }
   for (const [guard, check] of Object.entries(guards)) {
-    const why = check(context);
+    const why = yield* finish(check(context));
     if (why !== null) return { guard, why };
     yield null;
   }
@@ -236,21 +237,19 @@ export function newTexts({ operation: { add }, lines, place }: LocatedOperation)
 }
 
 /** The specifics of an operation's new texts that are not in `grounds`. An entry says of its file what stands there. */
-export function findNewSpecifics(
+export function* findNewSpecifics(
   located: LocatedOperation,
   memory: Workspace,
   grounds: readonly string[],
-): Specific[] {
+): Generator<null, Specific[]> {
   const texts = newTexts(located);
-  if (located.operation.kind !== 'index') {
-    return texts.flatMap((text) => missingSpecifics(text, grounds.join('\n')));
-  }
-  const linked = findLinks(texts.join('\n'), INDEX_PATH).flatMap((link) => [
+  const isEntry = located.operation.kind === 'index';
+  const linked = (isEntry ? findLinks(texts.join('\n'), INDEX_PATH) : []).flatMap((link) => [
     link,
     ...memory.live(link).map(({ text }) => text),
   ]);
-  const known = [...grounds, ...linked].join('\n');
-  return texts.flatMap((text) => missingSpecifics(text.replace(/\]\([^)]*\)/g, ']'), known));
+  const said = isEntry ? texts.map((text) => text.replace(/\]\([^)]*\)/g, ']')) : texts;
+  return yield* missingSpecifics(said.join('\n'), [...grounds, ...linked].join('\n'));
 }
 
 function isOwnPath(path: string): boolean {

@@ -24,10 +24,13 @@ export function toNumberedLines(
   const lines = content.split('\n');
   if (lines.at(-1) === '') lines.pop();
   const rows: string[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (shown === undefined || shown.has(index + 1)) {
-      rows.push(`${index + 1}${dayOf(times?.[index])}| ${line.trimEnd()}`);
-    } else if (rows.at(-1) !== '…') rows.push('…');
+  let last = 0;
+  const numbers = shown ?? lines.map((_line, index) => index + 1);
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    if (number > last + 1) rows.push('…');
+    rows.push(`${number}${dayOf(times?.[number - 1])}| ${lines[number - 1]?.trimEnd() ?? ''}`);
+    last = number;
   }
+  if (last < lines.length) rows.push('…');
   return rows;
 }

@@ -52,11 +52,13 @@ export interface ParsedEdits {
   malformed: number[];
 }
 
+/** Characters of the lines that one operation names and brings. */
+export const OPERATION_CHARACTERS = 24_000;
+
 /** Those of one operation keep the work between two turns of the event loop short. */
 const LIMITS = {
   characters: 400_000,
   operations: 200,
-  operation: 24_000,
   refs: 50,
   lines: 50,
   line: 2_000,
@@ -149,7 +151,7 @@ function parseOperation(
   if (removed === null || named === null || added === undefined) return null;
   if (removed.some(({ text }) => text === null)) return null;
   const texts = [...[...removed, ...named].map(({ text }) => text ?? ''), ...(added?.lines ?? [])];
-  if (texts.join('').length > LIMITS.operation) return null;
+  if (texts.join('').length > OPERATION_CHARACTERS) return null;
   return {
     number,
     kind: kind as EditKind,

@@ -1,6 +1,7 @@
 import { SIGNALS } from '../schemas/dreams.ts';
 import { findNewSpecifics, newTexts } from './guards.ts';
-import { missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
+import { blankOut, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
+import { finish } from '../pause.ts';
 import { findDates } from '../language/dates.ts';
 import { fold } from '../language/fold.ts';
 import { FACT_PATH } from './operations.ts';
@@ -23,27 +24,39 @@ const textOf = (rows: readonly Row[]): string => rows.map(({ text }) => text).jo
 const linesOf = ({ sources }: LocatedOperation): Row[] =>
   sources.filter(({ path }) => path !== FACT_PATH);
 
-const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
-  specific_lost: ({ located, subjects }: SignalContext) => {
+/** Whether an operation has a signal; what may take long yields now and then. */
+type Finder = (context: SignalContext) => boolean | Generator<null, boolean>;
+
+const FINDERS: Record<Signal, Finder> = {
+  *specific_lost({ located, subjects }) {
     const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
-    const isLost = (text: string) => missingSpecifics(text, left).some(isOfOther(subjects));
-    return located.remove.some((row) => isLost(row.text) && isLost(withoutSaid(row, left)));
+    function* isLost(text: string): Generator<null, boolean> {
+      return (yield* missingSpecifics(text, left)).some(isOfOther(subjects));
+    }
+    for (const row of located.remove) {
+      if ((yield* isLost(row.text)) && (yield* isLost(yield* withoutSaid(row, left)))) return true;
+    }
+    return false;
   },
 
-  specific_added: ({ located, subjects, before }: SignalContext) => {
-    const added = findNewSpecifics(located, before, [groundsOf(located)]).filter(
+  *specific_added({ located, subjects, before }) {
+    const added = (yield* findNewSpecifics(located, before, [groundsOf(located)])).filter(
       isOfOther(subjects),
     );
     if (added.length === 0) return false;
-    const rows = [...located.remove, ...located.sources];
-    const said = rows.flatMap((row) => phrasesOf(row).flatMap(({ dates }) => dates)).join('\n');
-    return missingSpecifics(added.map(({ text }) => text).join('\n'), said).length > 0;
+    const said: string[] = [];
+    for (const row of [...located.remove, ...located.sources]) {
+      yield null;
+      said.push(...phrasesOf(row).flatMap(({ dates }) => dates));
+    }
+    const texts = added.map(({ text }) => text).join('\n');
+    return (yield* missingSpecifics(texts, said.join('\n'))).length > 0;
   },
 
-  negation: ({ located: { remove, sources, lines } }: SignalContext) =>
+  negation: ({ located: { remove, sources, lines } }) =>
     [...remove, ...sources].some(({ text }) => hasNegation(text)) || lines.some(hasNegation),
 
-  modality: ({ located }: SignalContext) => {
+  modality: ({ located }) => {
     const [was, is] = [
       modalsOf(withoutDates(textOf(located.remove))),
       modalsOf(withoutDates(located.lines.join('\n'))),
@@ -56,18 +69,17 @@ const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
     );
   },
 
-  conflict: ({ located: { operation, remove, sources }, subjects }: SignalContext) =>
-    operation.kind === 'merge' &&
-    hasConflict(
-      [...remove, ...sources].map(({ text }) => text),
-      isOfOther(subjects),
-    ),
+  *conflict({ located: { operation, remove, sources }, subjects }) {
+    if (operation.kind !== 'merge') return false;
+    const texts = [...remove, ...sources].map(({ text }) => text);
+    return yield* hasConflict(texts, isOfOther(subjects));
+  },
 
-  sensitive: ({ located }: SignalContext) =>
+  sensitive: ({ located }) =>
     [...located.remove, ...located.sources].some(({ text }) => isSensitive(text)) ||
     newTexts(located).some(isSensitive),
 
-  other_subject: ({ located, subjects }: SignalContext) => {
+  other_subject: ({ located, subjects }) => {
     const named = [...located.remove, ...linesOf(located)].map((row) => subjects.ofRow(row));
     const { add } = located.operation;
     if (add !== null && located.place !== null) {
@@ -80,7 +92,7 @@ const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
     return subjects.differ(named);
   },
 
-  task: ({ located: { remove, sources, lines } }: SignalContext) => {
+  task: ({ located: { remove, sources, lines } }) => {
     const [was, is] = [
       boxesOf(remove.map(({ text }) => text)),
       boxesOf([...lines, ...sources.map(({ text }) => text)]),
@@ -88,7 +100,7 @@ const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
     return was !== '' && is !== was && (lines.length > 0 || is !== '');
   },
 
-  older_source: ({ located }: SignalContext) => {
+  older_source: ({ located }) => {
     const newest = Math.max(...linesOf(located).map(({ at }) => at ?? Number.NEGATIVE_INFINITY));
     return (
       located.operation.kind === 'supersede' &&
@@ -110,11 +122,11 @@ export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
   older_source: 'the line named as the reason is older than the line that it replaces',
 };
 
-/** The signals of an operation, in the order of the table; yields between them. */
+/** The signals of an operation, in the order of the table; yields now and then. */
 export function* findSignals(context: SignalContext): Generator<null, Signal[]> {
   const found: Signal[] = [];
   for (const signal of SIGNALS) {
-    if (FINDERS[signal](context)) found.push(signal);
+    if (yield* finish(FINDERS[signal](context))) found.push(signal);
     yield null;
   }
   return found;
@@ -127,16 +139,23 @@ const COMPARED: readonly (readonly SpecificKind[])[] = [
 ];
 
 /** Whether two lines have different values of one kind, each with one that the other lacks. */
-function hasConflict(texts: readonly string[], counts: (specific: Specific) => boolean): boolean {
-  return COMPARED.some((kinds) => {
-    const lacks = (one: string, other: string) =>
-      missingSpecifics(one, other).some(
-        (specific) => kinds.includes(specific.kind) && counts(specific),
-      );
-    return texts.some((one, at) =>
-      texts.slice(at + 1).some((other) => lacks(one, other) && lacks(other, one)),
-    );
-  });
+function* hasConflict(
+  texts: readonly string[],
+  counts: (specific: Specific) => boolean,
+): Generator<null, boolean> {
+  function* kindsMissing(one: string, other: string): Generator<null, SpecificKind[]> {
+    return (yield* missingSpecifics(one, other)).filter(counts).map(({ kind }) => kind);
+  }
+  for (const [at, one] of texts.entries()) {
+    for (const other of texts.slice(at + 1)) {
+      const lost = yield* kindsMissing(one, other);
+      const added = lost.length === 0 ? [] : yield* kindsMissing(other, one);
+      const isIn = (found: SpecificKind[], kinds: readonly SpecificKind[]) =>
+        found.some((kind) => kinds.includes(kind));
+      if (COMPARED.some((kinds) => isIn(lost, kinds) && isIn(added, kinds))) return true;
+    }
+  }
+  return false;
 }
 
 /** The user's own name is no specific: all of memory is about the user. */
@@ -150,11 +169,11 @@ function phrasesOf({ text, at }: Row): ResolvedTimes['phrases'] {
 }
 
 /** A line without the words of time that what is left has as a date. */
-function withoutSaid(row: Row, left: string): string {
+function* withoutSaid(row: Row, left: string): Generator<null, string> {
   let { text } = row;
   for (const { phrase, dates } of phrasesOf(row)) {
     const at = fold(text).indexOf(phrase);
-    const isSaid = missingSpecifics(dates.join('\n'), left).length < dates.length;
+    const isSaid = (yield* missingSpecifics(dates.join('\n'), left)).length < dates.length;
     if (at !== -1 && isSaid && fold(text).length === text.length) {
       text = `${text.slice(0, at)}${text.slice(at + phrase.length)}`;
     }
@@ -171,9 +190,5 @@ function boxesOf(texts: readonly string[]): string {
 
 /** `may` in "4 May" is no word of permission. */
 function withoutDates(text: string): string {
-  let rest = text;
-  for (const { start, end } of findDates(text)) {
-    rest = rest.slice(0, start) + ' '.repeat(end - start) + rest.slice(end);
-  }
-  return rest;
+  return blankOut(text, findDates(text));
 }

@@ -22,12 +22,29 @@ export interface Specific {
 
 /** The numbers, dates, times, amounts, addresses, links, quoted texts and names of a text. */
 export function listSpecifics(text: string): Specific[] {
-  return text.split('\n').flatMap((line) => LINES.memo(line));
+  return toPieces(text).flatMap((piece) => PIECES.memo(piece));
 }
 
-/** One line at a time: reading is quadratic in the length of what is read. */
-function readLine(line: string): readonly Specific[] {
-  const reader = new Reader(line);
+/** What is read at one go, in characters. */
+const PIECE = 2_000;
+
+/** The lines of a text, long ones cut: behind a sentence, else behind a space, wherever there is one. */
+function toPieces(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const pieces: string[] = [];
+    let from = 0;
+    while (line.length - from > PIECE) {
+      const part = line.slice(from, from + PIECE);
+      const end = /^.*(?:[.!?]\s|[。！？，])|^.*\s|^.*/su.exec(part)?.[0].length ?? PIECE;
+      pieces.push(part.slice(0, end));
+      from += end;
+    }
+    return [...pieces, line.slice(from)];
+  });
+}
+
+function readPiece(piece: string): readonly Specific[] {
+  const reader = new Reader(piece);
   readQuotes(reader);
   readAddresses(reader);
   readDates(reader);
@@ -39,45 +56,76 @@ function readLine(line: string): readonly Specific[] {
 }
 
 /** Each line of an operation is compared with several texts. */
-const LINES = new LRUCache<string, readonly Specific[]>({ max: 200, memoMethod: readLine });
+const PIECES = new LRUCache<string, readonly Specific[]>({ max: 200, memoMethod: readPiece });
 
-/** Specifics of a text whose value its grounds do not have: 2 is two, 2pm is 14:00, $2500 is $2,500. */
-export function missingSpecifics(text: string, grounds: string): Specific[] {
-  const known = KNOWN_KEYS.memo(grounds);
-  const toSpaced = (quoted: string) => fold(quoted).replace(/\s+/g, ' ');
-  return listSpecifics(text).filter(({ kind, text: own, keys }) => {
-    if (keys.some((key) => known.has(key))) return false;
-    return kind !== 'quote' || !toSpaced(grounds).includes(toSpaced(own));
-  });
-}
-
-/** Every key by which a specific of another text can be found in this one. */
-function readKnownKeys(grounds: string): Set<string> {
-  const known = new Set<string>();
-  for (const { keys, kind } of listSpecifics(grounds)) {
-    for (const key of keys) {
-      known.add(key);
-      // An amount and a percentage are numbers, too; a number is not an amount.
-      if (kind === 'amount') known.add(`n:${key.split(':').at(-1)}`);
+/**
+ * Specifics of a text whose value its grounds do not have: 2 is two, 2pm is 14:00, $2500 is $2,500.
+ * Yields now and then.
+ */
+export function* missingSpecifics(text: string, grounds: string): Generator<null, Specific[]> {
+  const known = yield* readKnown(grounds);
+  const missing: Specific[] = [];
+  for (const piece of toPieces(text)) {
+    yield null;
+    for (const specific of PIECES.memo(piece)) {
+      if (specific.keys.some((key) => known.keys.has(key))) continue;
+      if (specific.kind === 'quote') {
+        yield null;
+        if (known.text.includes(toSpaced(specific.text))) continue;
+      }
+      missing.push(specific);
     }
   }
-  for (const date of findDates(grounds)) for (const key of toDateKeys(date)) known.add(key);
-  for (const [token] of grounds.matchAll(WORD)) {
-    for (const form of toNameForms(token)) known.add(`w:${form}`);
+  return missing;
+}
+
+/** What a text says, for looking up specifics of another one. */
+interface Known {
+  /** Every key by which a specific can be found. */
+  keys: ReadonlySet<string>;
+  /** Folded, with single spaces. */
+  text: string;
+}
+
+function* readKnown(grounds: string): Generator<null, Known> {
+  const kept = KNOWN.get(grounds);
+  if (kept !== undefined) return kept;
+  const keys = new Set<string>();
+  for (const piece of toPieces(grounds)) {
+    yield null;
+    for (const key of readKnownKeys(piece)) keys.add(key);
   }
-  // Words count as numbers from one on where they are looked up; "one" alone is no number.
-  for (const [token] of fold(grounds).matchAll(WORD)) {
-    const number = toNumber(token);
-    if (number !== null) known.add(`n:${number}`);
-  }
+  yield null;
+  const known = { keys, text: toSpaced(grounds) };
+  KNOWN.set(grounds, known);
   return known;
 }
 
+function* readKnownKeys(piece: string): Generator<string> {
+  for (const { keys, kind } of PIECES.memo(piece)) {
+    for (const key of keys) {
+      yield key;
+      // An amount and a percentage are numbers, too; a number is not an amount.
+      if (kind === 'amount') yield `n:${key.split(':').at(-1)}`;
+    }
+  }
+  for (const date of findDates(piece)) yield* toDateKeys(date);
+  for (const [token] of piece.matchAll(WORD)) {
+    for (const form of toNameForms(token)) yield `w:${form}`;
+  }
+  // Words count as numbers from one on where they are looked up; "one" alone is no number.
+  for (const [token] of fold(piece).matchAll(WORD)) {
+    const number = toNumber(token);
+    if (number !== null) yield `n:${number}`;
+  }
+}
+
 /** Line after line is compared with the same grounds, which may be long. */
-const KNOWN_KEYS = new LRUCache<string, ReadonlySet<string>>({
-  max: 200,
-  memoMethod: readKnownKeys,
-});
+const KNOWN = new LRUCache<string, Known>({ max: 200 });
+
+function toSpaced(text: string): string {
+  return fold(text).replace(/\s+/g, ' ');
+}
 
 /** A text whose parts are taken out one after the other, so that no part is read twice. */
 class Reader {
@@ -93,17 +141,27 @@ class Reader {
     read: (match: RegExpExecArray) => { kind: SpecificKind; keys: string[]; text?: string } | null,
     keep = false,
   ): void {
+    const taken: { start: number; end: number }[] = [];
     for (const match of this.rest.matchAll(pattern)) {
       const specific = read(match);
       if (specific === null) continue;
       this.found.push({ text: match[0].trim(), ...specific });
-      if (!keep) this.blank(match.index, match.index + match[0].length);
+      taken.push({ start: match.index, end: match.index + match[0].length });
     }
+    if (!keep) this.rest = blankOut(this.rest, taken);
   }
+}
 
-  blank(start: number, end: number): void {
-    this.rest = this.rest.slice(0, start) + ' '.repeat(end - start) + this.rest.slice(end);
+/** A text with spaces in place of some parts, which may overlap. */
+export function blankOut(text: string, parts: readonly { start: number; end: number }[]): string {
+  const rest: string[] = [];
+  let at = 0;
+  for (const { start, end } of parts.toSorted((a, b) => a.start - b.start)) {
+    if (end <= at) continue;
+    rest.push(text.slice(at, Math.max(at, start)), ' '.repeat(end - Math.max(at, start)));
+    at = end;
   }
+  return rest.join('') + text.slice(at);
 }
 
 const QUOTED =
@@ -114,7 +172,7 @@ function readQuotes(reader: Reader): void {
     QUOTED,
     (match) => {
       const text = match.slice(1).find((group) => group !== undefined) ?? '';
-      return { kind: 'quote', text, keys: [`q:${fold(text).replace(/\s+/g, ' ').trim()}`] };
+      return { kind: 'quote', text, keys: [`q:${toSpaced(text).trim()}`] };
     },
     true,
   );
@@ -146,7 +204,7 @@ function readDates(reader: Reader): void {
     const text = reader.rest.slice(date.start, date.end);
     reader.found.push({ kind: 'date', text, keys: toDateKeys(date).slice(0, 1) });
   }
-  for (const { start, end: to } of dates) reader.blank(start, to);
+  reader.rest = blankOut(reader.rest, dates);
 }
 
 /** A date in each form in which another text may say it, the most precise first. */

@@ -1,3 +1,4 @@
+import { atOnce } from '../pause.ts';
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
 import {
   indentOf,
@@ -9,7 +10,7 @@ import {
   parseInSteps,
   parseMarkdown,
 } from './markdown.ts';
-import { type EditOperation, FACT_PATH, type LineRef } from './operations.ts';
+import { type EditOperation, FACT_PATH, type LineRef, OPERATION_CHARACTERS } from './operations.ts';
 import { isTranscript } from './transcript.ts';
 
 /** A memory file as the engine gets it. */
@@ -124,7 +125,19 @@ class LiveFile {
   }
 
   get places(): ReadonlyMap<Row, RowPlace> {
-    return (this.#places ??= readPlaces(this.rows));
+    return (this.#places ??= atOnce(readPlaces(this.rows)));
+  }
+
+  /** Makes what {@link places} gives; yields now and then. */
+  *preparePlaces(): Generator<null, void> {
+    this.#places ??= yield* readPlaces(this.rows);
+  }
+
+  /** Makes what {@link markdown} gives; yields now and then. */
+  *prepareMarkdown(): Generator<null, void> {
+    const { text } = this;
+    yield null;
+    this.#markdown ??= yield* parseInSteps(text);
   }
 
   #join(): string {
@@ -206,6 +219,13 @@ export class Workspace {
     return this.#live(path)?.markdown ?? parseMarkdown('');
   }
 
+  /** Makes what {@link markdown} gives, a part at a time: a file may be large. */
+  *prepareMarkdown(path: string): Generator<null, void> {
+    const live = this.#live(path);
+    yield null;
+    if (live !== null) yield* live.prepareMarkdown();
+  }
+
   #live(path: string): LiveFile | null {
     const file = this.#files.get(path);
     return file === undefined ? null : (file.live ??= new LiveFile(file));
@@ -235,20 +255,21 @@ export class Workspace {
   *locate(operation: EditOperation): Generator<null, LocatedOperation | LocateFault> {
     const remove: Row[] = [];
     const sources: Row[] = [];
-    for (const path of new Set(
-      [...operation.remove, ...operation.sources].map((ref) => ref.path),
-    )) {
-      this.#placesOf(path);
+    const { add } = operation;
+    const named = [...operation.remove, ...operation.sources, ...(add === null ? [] : [add])];
+    for (const path of new Set(named.map((one) => one.path))) {
+      const live = this.#live(path);
       yield null;
+      if (live !== null) yield* live.preparePlaces();
     }
     for (const ref of operation.remove) {
-      const row = this.#find(ref);
+      const row = yield* this.#find(ref);
       if ('status' in row) return row;
       if (!remove.includes(row)) remove.push(row);
       yield null;
     }
     for (const ref of operation.sources) {
-      let row = this.#find(ref);
+      let row = yield* this.#find(ref);
       if ('status' in row) return row;
       while (!row.isLive && row.movedTo !== undefined) row = row.movedTo;
       if (!remove.includes(row) && !sources.includes(row)) sources.push(row);
@@ -258,10 +279,16 @@ export class Workspace {
     if (gone !== undefined) {
       return { status: 'stale', why: 'An earlier operation changed one of its lines.' };
     }
-    const named = new Set(sources);
-    const fact = this.live(FACT_PATH).filter((row) => !named.has(row) && !isBlank(row.text));
+    // A source may be named by its number alone, and be as long as a file.
+    const rows = [...remove, ...sources].filter(({ path }) => path !== FACT_PATH);
+    const characters = rows.reduce((sum, { text }) => sum + text.length, 0);
+    if (characters > OPERATION_CHARACTERS) {
+      const why = `The lines that it names have more than ${OPERATION_CHARACTERS} characters.`;
+      return { status: 'dropped', why };
+    }
+    const listed = new Set(sources);
+    const fact = this.live(FACT_PATH).filter((row) => !listed.has(row) && !isBlank(row.text));
     sources.push(...fact);
-    const { add } = operation;
     if (add === null) return { operation, remove, sources, lines: [], place: null };
     const place = this.#findPlace(add, remove);
     if ('status' in place) return place;
@@ -368,7 +395,7 @@ export class Workspace {
     });
   }
 
-  #find({ path, line, text }: LineRef): Row | LocateFault {
+  *#find({ path, line, text }: LineRef): Generator<null, Row | LocateFault> {
     const rows = this.#files.get(path)?.rows;
     if (rows === undefined)
       return { status: 'dropped', why: 'A file that it names was not shown to the model.' };
@@ -382,17 +409,17 @@ export class Workspace {
         ? row.text.includes(quoted)
         : row.text.includes(bare) && toBare(row.text) === bare;
     const exact = rows.filter((row) => row.text.includes(quoted) && row.text.trim() === quoted);
+    yield null;
     const all = exact.length > 0 ? exact : rows.filter(isQuote);
     const [first] = all;
     if (first === undefined) return { status: 'dropped', why: 'A quoted line is not in the file.' };
     if (all.length === 1) return first;
     const named = all.find((row) => row === numbered);
     if (named !== undefined) return named;
-    const live = all.filter(({ isLive }) => isLive);
-    const [only] = live;
-    const isOne = live.every((row) => this.isInSection(row, only ?? row));
-    return only !== undefined && isOne && live.length === all.length
-      ? only
+    yield null;
+    const isOne = all.every((row) => row.isLive && this.isInSection(row, first));
+    return isOne
+      ? first
       : {
           status: 'dropped',
           why: 'A quoted line occurs several times, and its number is that of none of them.',
@@ -401,7 +428,8 @@ export class Workspace {
 
   /** Whether a line stands under the same headings and items as another. */
   isInSection(row: Row, other: Row): boolean {
-    return row.path === other.path && this.#placeOf(row)?.key === this.#placeOf(other)?.key;
+    const [place, otherPlace] = [this.#placeOf(row), this.#placeOf(other)];
+    return row.path === other.path && (place === otherPlace || place?.key === otherPlace?.key);
   }
 
   #findPlace(
@@ -462,18 +490,22 @@ export class Workspace {
 }
 
 /** The files that an operation changes. */
-function touchedBy({ remove, add }: EditOperation): Set<string> {
+export function touchedBy({ remove, add }: EditOperation): Set<string> {
   return new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path));
 }
 
-/** Where each line of a file stands. */
-function readPlaces(rows: readonly Row[]): ReadonlyMap<Row, RowPlace> {
+/** Lines between two steps. */
+const LINES_PER_STEP = 1_000;
+
+/** Where each line of a file stands; yields now and then. */
+function* readPlaces(rows: readonly Row[]): Generator<null, ReadonlyMap<Row, RowPlace>> {
   const places = new Map<Row, RowPlace>();
   let titles: { level: number; text: string }[] = [];
   let top = new RowPlace([], []);
   /** Lines that others may hang below, each deeper than the one before; `below` is made when needed. */
   let above: { indent: number; text: string; place: RowPlace; below: RowPlace | null }[] = [];
-  for (const row of rows) {
+  for (const [at, row] of rows.entries()) {
+    if (at % LINES_PER_STEP === 0) yield null;
     const level = levelOf(row);
     if (level < 7) {
       titles = titles.filter((title) => title.level < level);
@@ -515,9 +547,10 @@ export function toBare(text: string): string {
     .trim();
 }
 
-/** The texts of memory, and the fact, that an operation's new lines are made of. */
+/** The lines of memory, and of the fact, that an operation's new lines are made of, each once. */
 export function groundsOf({ remove, sources }: LocatedOperation): string {
-  return [...remove, ...sources].map(({ text, madeOf }) => madeOf ?? text).join('\n');
+  const texts = [...remove, ...sources].map(({ text, madeOf }) => madeOf ?? text);
+  return [...new Set(texts.flatMap((text) => text.split('\n')))].join('\n');
 }
 
 /** The level of the heading that a line is; 7 for other lines. */

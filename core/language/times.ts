@@ -195,8 +195,9 @@ function listDays(
   [from, to]: readonly [number, number],
   weekdays = [0, 1, 2, 3, 4, 5, 6],
 ): string[] {
-  const days = Array.from({ length: to - from + 1 }, (_, index) => toDay(now, from + index));
-  return days.filter((day) => weekdays.includes(new Date(day).getUTCDay()));
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+    .filter((off) => weekdays.includes(new Date(now + off * DAY_MS).getUTCDay()))
+    .map((off) => toDay(now, off));
 }
 
 /** The months of a season that began in a year, as on the northern half. */
@@ -223,8 +224,8 @@ function toDates(now: number, unit: number, off: number): string[] {
   if (unit === 0) return [toDay(now, off)];
   if (unit === 1) {
     // Weeks begin on one day or another.
-    const days = listDays(now, [off * 7 - 6, off * 7 + 6]);
-    return days.filter((day) => off >= 0 || day < toDay(now, 0));
+    const last = off * 7 + 6;
+    return listDays(now, [off * 7 - 6, off < 0 ? Math.min(last, -1) : last]);
   }
   if (unit === 2) return [new Date(Date.UTC(year, month + off, 1)).toISOString().slice(0, 7)];
   const months = Math.abs(off) === 1 ? [] : [toIsoDate(year + off, month + 1, null)];

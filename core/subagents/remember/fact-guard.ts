@@ -18,11 +18,11 @@ const REFUSED: ReadonlySet<SpecificKind> = new Set([
  */
 export function createFactGuard({ times, day }: { times: ResolvedTimes; day: string }): Guard {
   const dates = times.phrases.length > 0 ? times.phrases.flatMap((phrase) => phrase.dates) : [day];
-  return ({ located, after }) => {
+  return function* ({ located, after }) {
     const { remove, sources } = located;
     const own = [...remove, ...sources.filter(({ path }) => path === FACT_PATH)];
     const grounds = [...own.map(({ text, madeOf }) => madeOf ?? text), ...dates];
-    const missing = findNewSpecifics(located, after, grounds).filter(({ kind }) =>
+    const missing = (yield* findNewSpecifics(located, after, grounds)).filter(({ kind }) =>
       REFUSED.has(kind),
     );
     const kinds = [...new Set(missing.map(({ kind }) => kind))].join(', ');

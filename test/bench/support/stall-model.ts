@@ -172,6 +172,20 @@ const REMEMBER: readonly [string, Reply][] = [
     },
   ],
   [
+    'a large file as a source of 50 lines, by number',
+    (prompt) => {
+      const { fact, path } = readPrompt(prompt);
+      const { operations } = JSON.parse(
+        toOperations(cutFact(fact, OPERATIONS, 200).map((line) => ({ path, lines: [line] }))),
+      ) as { operations: object[] };
+      const sources = Array.from({ length: LINES }, (_, n) => ({
+        path: 'user/large.md',
+        line: n + 1,
+      }));
+      return JSON.stringify({ operations: operations.map((one) => ({ ...one, sources })) });
+    },
+  ],
+  [
     '20 new files with links',
     (prompt) => {
       const { fact } = readPrompt(prompt);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { applyEdits } from '../../../core/edits/engine.ts';
 import { DREAM_KINDS, parseEdits } from '../../../core/edits/operations.ts';
+import { missingSpecifics } from '../../../core/edits/specifics.ts';
 import { countMatched } from '../../support/count-steps.ts';
 import { edit, EDIT_LIMITS, examineAll, memoryOf } from '../../support/edit-memory.ts';
 
@@ -62,4 +63,33 @@ it('takes no operation with more text than a few pages', () => {
   };
   expect(parse(1_000)).toMatchObject({ operations: [{}], malformed: [] });
   expect(parse(1_500)).toEqual({ operations: [], malformed: [1] });
+});
+
+it('takes no source that is as long as a file, though its number alone names it', () => {
+  const B = 'user/b.md';
+  const examine = (length: number) => {
+    const long = `- ${'x'.repeat(length)}`;
+    const memory = memoryOf({ [A]: '- Likes tea\n- Likes jazz\n', [B]: `${long}\n` });
+    const operation = edit('supersede', { remove: [`${A}: - Likes tea`] });
+    const source = { path: B, line: 1 };
+    return examineAll(memory, [{ ...operation, sources: [source] }])[0]?.fault;
+  };
+  expect(examine(20_000)).toBeNull();
+  expect(examine(24_000)).toMatchObject({ status: 'dropped' });
+});
+
+it('reads long texts a step at a time', () => {
+  const quotes = Array.from({ length: 2_000 }, (_, n) => `"tea ${n}"`).join(' ');
+  const steps = missingSpecifics(quotes, `${quotes} and more`);
+  let count = 0;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) {
+      expect(step.value).toEqual([]);
+      break;
+    }
+    count += 1;
+  }
+  // Pieces of at most 2,000 characters of both texts.
+  expect(count).toBeGreaterThan((2 * quotes.length) / 2_000);
 });
