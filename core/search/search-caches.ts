@@ -10,11 +10,12 @@ import type {
   KnownBlobs,
   StaleFile,
 } from '../contracts/storage.ts';
+import { inSlices, type Pause } from '../pause.ts';
 import type { PassageVectors } from './embedding/passage-vectors.ts';
 import { type LengthsRow, ScopeLengths } from './index/collection.ts';
 import { LENGTHS_TERM } from './index/postings.ts';
 import { TokenisedFiles } from './index/tokenised-files.ts';
-import { type Passage, splitPassages } from './text/passages.ts';
+import { type Passage, splitInSteps } from './text/passages.ts';
 
 /** The limit for decoded lengths of passages, in bytes. A search needs those of a whole scope. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
@@ -206,8 +207,8 @@ export class ReadText {
     this.file = file;
   }
 
-  get passages(): readonly Passage[] {
-    return (this.#passages ??= splitPassages(this.file.content));
+  async readPassages(pause: Pause): Promise<readonly Passage[]> {
+    return (this.#passages ??= await inSlices(splitInSteps(this.file.content), pause));
   }
 
   /** The approximate size in memory, with its passages. */

@@ -350,17 +350,17 @@ async function toHits(
   const hits: Hit[] = [];
   const pause = createPause();
   for (const candidate of orderByPath(candidates, files, scopes, limit)) {
-    // The passages of a text are found when they are first asked for.
     await pause();
     const text = byNumber.get(`${candidate.scope} ${candidate.file}`);
     const isCurrent =
       text !== undefined &&
       (snapshot.wasRead(candidate) || text.file.indexedVersion === text.file.version);
+    const passages = isCurrent ? await text.readPassages(pause) : [];
     // An empty file has no passage, but can be found by its path.
-    if (!isCurrent || candidate.passage >= Math.max(1, text.passages.length)) {
+    if (!isCurrent || candidate.passage >= Math.max(1, passages.length)) {
       return { obstacle: 'damaged', scopes: [candidate.scope] };
     }
-    const { file, passages } = text;
+    const { file } = text;
     const { passage, score } = candidate;
     hits.push({ file, passages, passage, score, explain: () => ranking.explain(candidate) });
   }

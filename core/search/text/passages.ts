@@ -86,8 +86,8 @@ interface Block {
 class Splitter {
   readonly #text: string;
   readonly #passages: Passage[] = [];
-  /** The headings by level, 1 to 6. */
-  #headings: ({ title: string; line: number } | undefined)[] = [];
+  /** The headings above, from the outermost. */
+  #headings: { level: number; title: string; line: number }[] = [];
   #titles: readonly string[] = [];
   #headingLines: readonly number[] = [];
   /** A heading with nothing below it so far. */
@@ -178,9 +178,9 @@ class Splitter {
 
   #setHeading(line: Line, level: number, title: string): void {
     this.#flushBareHeading(level);
-    this.#headings = this.#headings.slice(0, level);
-    this.#headings[level] = { title, line: line.number };
-    const above = this.#headings.flatMap((other) => other ?? []).filter((other) => other.title);
+    this.#headings = this.#headings.filter((other) => other.level < level);
+    this.#headings.push({ level, title, line: line.number });
+    const above = this.#headings.filter((other) => other.title !== '');
     this.#titles = above.map((other) => other.title);
     this.#headingLines = above.map((other) => other.line);
     this.#bareHeading = { line, level };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createPause } from '../../../core/pause.ts';
 import type { IndexBlob } from '../../../core/contracts/storage.ts';
 import { createSearchCaches, ReadText } from '../../../core/search/search-caches.ts';
 import { ScopeLengths } from '../../../core/search/index/collection.ts';
@@ -158,8 +159,9 @@ describe('texts that are kept', () => {
     expect(index.recallText(key, state, null)).toBeNull();
   });
 
-  it('are divided into passages once', () => {
-    expect(text.passages.map(({ startLine }) => startLine)).toEqual([3, 5]);
-    expect(text.passages).toBe(text.passages);
+  it('are divided into passages once', async () => {
+    const passages = await text.readPassages(createPause());
+    expect(passages.map(({ startLine }) => startLine)).toEqual([3, 5]);
+    expect(await text.readPassages(createPause())).toBe(passages);
   });
 });
