@@ -12,3 +12,8 @@ export function groupBy<Key, Item>(
   }
   return groups;
 }
+
+/** Parts of a list, each with at most `size` of its items. */
+export function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}

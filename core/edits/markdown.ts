@@ -21,7 +21,7 @@ export function parseMarkdown(content: string): MarkdownText {
   return atOnce(parseInSteps(content));
 }
 
-/** {@link parseMarkdown}, yielding between its passes over the lines: a file may have 262,144. */
+/** {@link parseMarkdown}, yielding now and then: a file may have 262,144 lines. */
 export function* parseInSteps(content: string): Generator<null, MarkdownText> {
   const raw = content.split('\n');
   const endsWithEol = raw.at(-1) === '' && raw.length > 1;
@@ -32,11 +32,12 @@ export function* parseInSteps(content: string): Generator<null, MarkdownText> {
   isProtected.fill(true, 0, frontMatter);
   for (const [start, end] of findPinnedBlocks(lines)) isProtected.fill(true, start, end);
   yield null;
-  const isCode = findCode(lines, frontMatter);
+  const isCode = yield* findCode(lines, frontMatter);
   yield null;
-  const titles = findTitles(lines, (index) => index < frontMatter || isCode[index] === true);
+  const isOutside = (index: number) => index < frontMatter || isCode[index] === true;
+  const titles = yield* findTitles(lines, isOutside);
   yield null;
-  const isWhole = findWholes(lines, (index) => index < frontMatter || isCode[index] === true);
+  const isWhole = yield* findWholes(lines, isOutside);
   yield null;
   lines.forEach((_line, index) => {
     if (isCode[index] === true || isWhole[index] === true) isProtected[index] = true;
@@ -161,9 +162,25 @@ function toPlain(text: string): string {
     .toLowerCase();
 }
 
-function findCode(lines: readonly string[], from: number): boolean[] {
+/** Lines between two steps. */
+const LINES_PER_STEP = 1_000;
+
+/** What `map` makes of each line; yields now and then. */
+function* mapInSteps<T>(
+  lines: readonly string[],
+  map: (line: string, index: number) => T,
+): Generator<null, T[]> {
+  const results: T[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (index % LINES_PER_STEP === 0) yield null;
+    results.push(map(line, index));
+  }
+  return results;
+}
+
+function findCode(lines: readonly string[], from: number): Generator<null, boolean[]> {
   let fence: string | null = null;
-  return lines.map((line, index) => {
+  return mapInSteps(lines, (line, index) => {
     if (index < from) return false;
     // Most lines have none: the rest takes long.
     if (!line.includes('```') && !line.includes('~~~')) return fence !== null;
@@ -191,8 +208,8 @@ interface Title {
 function findTitles(
   lines: readonly string[],
   isOutside: (index: number) => boolean,
-): (Title | null)[] {
-  return lines.map((line, index) => {
+): Generator<null, (Title | null)[]> {
+  return mapInSteps(lines, (line, index) => {
     if (isOutside(index)) return null;
     const text = parseHeading(withoutMark(line));
     if (text !== null) return { text, isUnderlined: false };
@@ -204,17 +221,21 @@ function findTitles(
 }
 
 /** Lines that say what they say only together, or where they stand. */
-function findWholes(lines: readonly string[], isOutside: (index: number) => boolean): boolean[] {
+function* findWholes(
+  lines: readonly string[],
+  isOutside: (index: number) => boolean,
+): Generator<null, boolean[]> {
   const isWhole = lines.map(() => false);
   let isComment = false;
   let isBlock = false;
   let listIndent = -1;
-  lines.forEach((line, index) => {
+  for (const [index, line] of lines.entries()) {
+    if (index % LINES_PER_STEP === 0) yield null;
     const text = line.trim();
     const indent = indentOf(line);
     if (isOutside(index)) {
       isBlock = false;
-      return;
+      continue;
     }
     const isOfList = isItem(text);
     if (text === '') isBlock = false;
@@ -234,7 +255,7 @@ function findWholes(lines: readonly string[], isOutside: (index: number) => bool
       /^([-=*_])\s?(?:\1\s?)+$/.test(text) ||
       (indent >= 4 && listIndent === -1 && text !== '');
     isComment = staysComment(text, isComment);
-  });
+  }
   return isWhole;
 }
 

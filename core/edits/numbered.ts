@@ -6,14 +6,14 @@ import type { EditedFile } from './workspace.ts';
  * is no time zone. `…` marks omitted lines.
  */
 export function toNumbered(file: EditedFile, timeZone: string | null): string {
-  return toNumberedLines(file, timeZone).join('\n');
+  return [...listNumbered(file, timeZone)].join('\n');
 }
 
-/** The lines of {@link toNumbered}. */
-export function toNumberedLines(
+/** The lines of {@link toNumbered}, one after the other: there may be 262,144. */
+export function* listNumbered(
   { content, shown, times }: EditedFile,
   timeZone: string | null,
-): string[] {
+): Generator<string> {
   const days = new Map<number, string>();
   const dayOf = (at: number | undefined) => {
     if (at === undefined || timeZone === null) return '';
@@ -23,14 +23,14 @@ export function toNumberedLines(
   };
   const lines = content.split('\n');
   if (lines.at(-1) === '') lines.pop();
-  const rows: string[] = [];
+  const numbers = shown === undefined ? null : [...shown].sort((a, b) => a - b);
+  const count = numbers?.length ?? lines.length;
   let last = 0;
-  const numbers = shown ?? lines.map((_line, index) => index + 1);
-  for (const number of [...numbers].sort((a, b) => a - b)) {
-    if (number > last + 1) rows.push('…');
-    rows.push(`${number}${dayOf(times?.[number - 1])}| ${lines[number - 1]?.trimEnd() ?? ''}`);
+  for (let at = 0; at < count; at += 1) {
+    const number = numbers?.[at] ?? at + 1;
+    if (number > last + 1) yield '…';
+    yield `${number}${dayOf(times?.[number - 1])}| ${lines[number - 1]?.trimEnd() ?? ''}`;
     last = number;
   }
-  if (last < lines.length) rows.push('…');
-  return rows;
+  if (last < lines.length) yield '…';
 }

@@ -1,6 +1,7 @@
 import { writeAudit } from '../audit.ts';
 import type { FileContent, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { chunk } from '../group-by.ts';
 import type { IdSource } from '../ids.ts';
 import { parsePage, readByKey, toCursor } from '../page.ts';
 import { createPause } from '../pause.ts';
@@ -16,8 +17,9 @@ import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
 /** The most files and bytes that one page looks at. */
 const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;
 const SCOPES_READ = 100;
-/** Reads that are under way together share one query. */
-const FILES_AT_ONCE = 32;
+const FILES_LISTED = 100;
+/** Reads that are under way together share one query, whose answer comes at one go. */
+const FILES_AT_ONCE = 8;
 const LINES_SHOWN = 5;
 const LINE_CHARACTERS = 300;
 /** Characters before the match, where a long line is cut. */
@@ -99,13 +101,15 @@ async function* walkScope(
   startPath: string | null,
 ): AsyncGenerator<{ file: FileRecord; content: string }, void> {
   for (let after = startPath; ;) {
-    const files = await storage.files.list(scope, { prefix: '', after, limit: FILES_AT_ONCE });
-    const contents: readonly (FileContent | null)[] = await Promise.all(
-      files.map((file) => storage.files.read(file)),
-    );
-    for (const [at, file] of files.entries()) {
-      const now = contents[at] ?? null;
-      if (now !== null) yield { file: { ...file, ...now }, content: now.content };
+    const files = await storage.files.list(scope, { prefix: '', after, limit: FILES_LISTED });
+    for (const some of chunk(files, FILES_AT_ONCE)) {
+      const contents: readonly (FileContent | null)[] = await Promise.all(
+        some.map((file) => storage.files.read(file)),
+      );
+      for (const [at, file] of some.entries()) {
+        const now = contents[at] ?? null;
+        if (now !== null) yield { file: { ...file, ...now }, content: now.content };
+      }
     }
     after = files.at(-1)?.path ?? null;
     if (after === null) return;

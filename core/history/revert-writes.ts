@@ -6,6 +6,7 @@ import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { groupBy } from '../group-by.ts';
 import { readRows } from '../page.ts';
+import { createPause } from '../pause.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
 import type { HistoryParts } from './history-parts.ts';
@@ -58,8 +59,11 @@ export async function revertWrites(
   const { filter, target } = await withRunScope(parts.storage, parseSelection(selection));
   const dryRun = selection.dryRun === true;
   const diffs = dryRun ? createDiffBudget() : null;
+  const pause = createPause();
   const groups = groupByFile(await readSelected(parts.storage, filter));
+  await pause();
   const units = toUnits(groups);
+  await pause();
   let held = await findHeld(parts, groups, links);
   const work: BatchWork<Unit, RevertedFile> = {
     async plan(unit) {

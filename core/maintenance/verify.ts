@@ -7,6 +7,7 @@ import type {
 } from '../contracts/records.ts';
 import type { IndexText, IndexView, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
+import { chunk } from '../group-by.ts';
 import { indexFile } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
@@ -35,7 +36,7 @@ const PAGE_ROWS = 500;
 const MOST_FINDINGS = 1_000;
 /** The most contents, and the most terms with their postings, in memory at once. */
 const CONTENTS_READ = 16;
-const TERMS_READ = 400;
+const TERMS_READ = 100;
 /** Findings of these kinds mean that stored data is not what was written. */
 const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain']);
 
@@ -496,7 +497,3 @@ async function findReadable<T>(list: ListByKey<T>, key: string): Promise<string 
 const FIRST_CODE = 0x20;
 const LAST_CODE = 0x7e;
 const LAST_CHARACTER = '\u{10ffff}';
-
-function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
-}

@@ -2,7 +2,7 @@ import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { isNeverDreamed, parseHeading } from '../../core/edits/markdown.ts';
-import { toNumberedLines } from '../../core/edits/numbered.ts';
+import { listNumbered } from '../../core/edits/numbered.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
 import { findLinks } from '../../core/files/links.ts';
@@ -212,9 +212,11 @@ class SnapshotReader {
     const { version, fileNo, latestRevisionId: revisionId, content } = read;
     if (isNeverDreamed(content)) return PASSED;
     const file = { path: `user/${path}`, version, fileNo, revisionId, content };
-    await this.#pause();
-    const lines = toNumberedLines(file, 'UTC');
-    await this.#pause();
+    const lines: string[] = [];
+    for (const line of listNumbered(file, 'UTC')) {
+      lines.push(line);
+      await this.#pause();
+    }
     const cost = costOf(lines);
     if (cost > this.#maxTokens) return this.#showPart(file, { key, lines });
     if (this.#tokens + cost > this.#maxTokens) {

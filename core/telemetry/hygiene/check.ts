@@ -40,7 +40,7 @@ const OVERSIZED_BYTES = 32 * 1024;
 /** A younger file doesn't count as unread. */
 const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
 const PAGE = 500;
-const FILES_AT_ONCE = 32;
+const FILES_AT_ONCE = 8;
 
 /** The most cached findings and links, of about 500 bytes each. */
 const KNOWN_LIMIT = 20_000;
@@ -131,8 +131,10 @@ async function findInContents(
     await pause();
     // Repeated lines and links to deleted files are normal in logs.
     if (!isExcludedFromDreams(listing.path)) {
-      append(lines, readLines(path, file.content).filter(saysSomething));
-      await pause();
+      for (const line of readLines(path, file.content)) {
+        if (saysSomething(line)) lines.push(line);
+        await pause();
+      }
       append(links, await readLinks(virtualPath, file.content, pause));
       await pause();
     }

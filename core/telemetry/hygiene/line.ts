@@ -15,8 +15,7 @@ const LEAST_WORDS = 4;
 /**
  * The lines of a markdown text that have content of their own: no headings, rules, tables or code.
  */
-export function readLines(path: string, content: string): Line[] {
-  const lines: Line[] = [];
+export function* readLines(path: string, content: string): Generator<Line> {
   let heading = '';
   let fence: string | null = null;
   for (const [index, raw] of content.split('\n').entries()) {
@@ -32,9 +31,8 @@ export function readLines(path: string, content: string): Line[] {
       continue;
     }
     const said = strip(text);
-    if (said !== '') lines.push({ path, number: index + 1, text: said, heading });
+    if (said !== '') yield { path, number: index + 1, text: said, heading };
   }
-  return lines;
 }
 
 /** The words of a text in lower case; empty if the text is too short to compare. */

@@ -1,6 +1,7 @@
 import type { FileContent, FileKey } from '../../../core/contracts/records.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Statement } from '../dialects/dialect.ts';
+import { createPause } from '../../../core/pause.ts';
 import { toUuid } from '../schema/ids.ts';
 import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -68,8 +69,16 @@ export class ContentReader {
             group.map(({ key }) => key),
           ),
         );
-        const isKept = before !== null && this.#database.contents?.generation() === before;
-        group.forEach((waiting, index) => this.#answer(waiting, contents[index] ?? null, isKept));
+        const isCurrent = () => before !== null && this.#database.contents?.generation() === before;
+        const pause = createPause();
+        let isKept = isCurrent();
+        for (const [index, waiting] of group.entries()) {
+          this.#answer(waiting, contents[index] ?? null, isKept);
+          const turn = pause();
+          if (turn === undefined) continue;
+          await turn;
+          isKept = isCurrent();
+        }
       } catch (error) {
         for (const { reject } of group) reject(error);
       }
