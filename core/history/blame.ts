@@ -4,7 +4,7 @@ import { hashText } from '../files/content.ts';
 import { createPause } from '../pause.ts';
 import { applyDelta, blankDelta, diffTexts, type Hunk } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
-import { lineOffsets } from './delta/lines.ts';
+import { countLines } from './delta/lines.ts';
 import { damagedHistory } from './texts.ts';
 
 /** Consecutive lines that one revision wrote. Lines count from 1; both ends are included. */
@@ -21,7 +21,7 @@ type History = Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
 /** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
 /** Steps read in one query: each may hold a whole content. */
-const STEPS = 64;
+const STEPS = 16;
 
 /**
  * Finds the revision that wrote each line of a file's content at a version.
@@ -167,7 +167,7 @@ function isArrival({ action, existedBefore, peerId }: RevisionRecord): boolean {
 
 /** The lines of a content, each with its writer once known. */
 function createBlamedLines(history: History, content: string) {
-  const count = lineOffsets(content, 0, content.length).length - 1;
+  const count = countLines(content, 0, content.length);
   const writers = Array<RevisionRecord | null>(count).fill(null);
   /** For each line of the current older text: the line of `content` that it became, or -1. */
   let places = writers.map((_, line) => line);

@@ -1,6 +1,14 @@
 import { commonPrefix, commonSuffix } from './common-ends.ts';
 import { findChangedLines } from './edit-graph.ts';
-import { countBreaks, isLineStart, lineEnd, lineOffsets, lineStart, sliceLines } from './lines.ts';
+import {
+  countBreaks,
+  countLines,
+  isLineStart,
+  lineEnd,
+  lineOffsets,
+  lineStart,
+  sliceLines,
+} from './lines.ts';
 
 /** A run of older lines that newer lines replace; either side may be empty. */
 export interface Block {
@@ -42,10 +50,20 @@ export function diffBlocks(older: string, newer: string): Differences {
     suffix = older.length - lineEnd(older, older.length - suffix);
   }
   const skipped = countBreaks(newer, 0, prefix);
-  const olderOffsets = lineOffsets(older, prefix, older.length - suffix);
-  const newerOffsets = lineOffsets(newer, prefix, newer.length - suffix);
-  const olderCount = olderOffsets.length - 1;
-  const newerCount = newerOffsets.length - 1;
+  const olderTo = older.length - suffix;
+  const newerTo = newer.length - suffix;
+  const olderCount = countLines(older, prefix, olderTo);
+  const newerCount = countLines(newer, prefix, newerTo);
+  const isComparable = Math.min(olderCount, newerCount) > 0 && Math.max(olderCount, newerCount) > 1;
+  if (!isComparable || olderCount + newerCount > COMPARED_LINES) {
+    differences.blocks.push({
+      ...{ olderLine: skipped, olderLines: olderCount, olderFrom: prefix, olderTo },
+      ...{ newerLine: skipped, newerLines: newerCount, newerFrom: prefix, newerTo },
+    });
+    return differences;
+  }
+  const olderOffsets = lineOffsets(older, prefix, olderTo);
+  const newerOffsets = lineOffsets(newer, prefix, newerTo);
   const addBlock = (olderIndex: number, olderEnd: number, newerIndex: number, newerEnd: number) => {
     differences.blocks.push({
       olderLine: skipped + olderIndex,
@@ -58,11 +76,6 @@ export function diffBlocks(older: string, newer: string): Differences {
       newerTo: newerOffsets[newerEnd] as number,
     });
   };
-  const isComparable = Math.min(olderCount, newerCount) > 0 && Math.max(olderCount, newerCount) > 1;
-  if (!isComparable || olderCount + newerCount > COMPARED_LINES) {
-    addBlock(0, olderCount, 0, newerCount);
-    return differences;
-  }
   const olderLines = sliceLines(older, olderOffsets);
   const newerLines = sliceLines(newer, newerOffsets);
   const changed = findChangedLines(olderLines, newerLines);

@@ -35,6 +35,11 @@ export function countBreaks(text: string, from: number, to: number): number {
   return count;
 }
 
+/** Counts the lines of a range of whole lines; the last may lack its end. */
+export function countLines(text: string, from: number, to: number): number {
+  return countBreaks(text, from, to) + (to > from && !isLineStart(text, to) ? 1 : 0);
+}
+
 /** The start of the line that `offset` is in; `offset` itself if a line starts there. */
 export function lineStart(text: string, offset: number): number {
   return offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
