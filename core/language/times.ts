@@ -1,3 +1,4 @@
+import { atOnce } from '../pause.ts';
 import { findMonths, listDates, toIsoDate } from './dates.ts';
 import { NUMBER_WORDS } from './number-words.ts';
 import { fold } from './fold.ts';
@@ -19,6 +20,11 @@ export interface ResolvedTimes {
  * @param day as `2026-01-31`, where the fact was said.
  */
 export function resolveTimes(fact: string, day: string): ResolvedTimes {
+  return atOnce(resolveInSteps(fact, day));
+}
+
+/** {@link resolveTimes}, yielding between phrases: a fact may have thousands. */
+export function* resolveInSteps(fact: string, day: string): Generator<null, ResolvedTimes> {
   const text = fold(fact);
   const now = Date.parse(`${day}T00:00:00Z`);
   const phrases: ResolvedTimes['phrases'] = [];
@@ -31,7 +37,10 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
     phrases.push({ phrase, dates });
     known += `${phrase}\0`;
   };
-  for (const { phrase, dates } of readPhrases(text, now)) add(phrase, dates);
+  for (const { phrase, dates } of readPhrases(text, now)) {
+    yield null;
+    add(phrase, dates);
+  }
   for (const [pattern, unit, off] of UNCASED) {
     const match = pattern.exec(text);
     if (match !== null) add(match[0], () => toDates(now, unit, off));

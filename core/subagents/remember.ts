@@ -12,7 +12,7 @@ import {
   VERDICT_WORDS,
 } from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
-import { resolveTimes } from '../language/times.ts';
+import { resolveInSteps } from '../language/times.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,
@@ -24,6 +24,7 @@ import { MemoryError } from '../errors.ts';
 import { checkContent } from '../files/content.ts';
 import type { Idempotency } from '../files/idempotency.ts';
 import type { Revisions } from '../history/revisions.ts';
+import { inSlices } from '../pause.ts';
 import { createProviderError, isProviderError } from '../provider-failure.ts';
 import { toLocalDay } from '../time.ts';
 import type { Model } from './model.ts';
@@ -146,7 +147,7 @@ async function rememberOnce(
   const until = performance.now() + MODEL_MS;
   const timeZone = call.timeZone ?? deps.timeZone;
   const day = toLocalDay(at === undefined ? deps.now() : Date.parse(at), timeZone);
-  const times = resolveTimes(fact, day);
+  const times = await inSlices(resolveInSteps(fact, day));
   const limits = { maxFileBytes: deps.maxFileBytes, mayCreate: true };
   const key = await deps.fenceKey();
   const toMark = (purpose: 'remember' | 'verify', memory: EditedMemory) =>
