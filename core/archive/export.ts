@@ -7,6 +7,7 @@ import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { chunk } from '../group-by.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { hashRow } from '../history/chain.ts';
 import { toChainStart, walkChain } from '../history/walk-chain.ts';
@@ -54,6 +55,8 @@ export const ARCHIVE_PATHS = {
 /** Rows of a page of revisions. */
 const REVISIONS_READ = 100;
 const FEW_REVISIONS = 4;
+/** Steps read in one query: each may hold a whole content. */
+const STEPS_READ = 16;
 /** A part of a history ends at so many lines, or at the line that exceeds so many characters. */
 export const PART_LINES = 250;
 const PART_CHARACTERS = 1_048_576;
@@ -241,13 +244,13 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
     const page = await listNewest(storage, file, after);
     // Written after the file was read.
     const revisions = page.items.filter((revision) => revision.version <= file.version);
-    const [newest, oldest] = [revisions[0], revisions.at(-1)];
-    if (newest !== undefined && oldest !== undefined) {
+    for (const some of chunk(revisions, STEPS_READ)) {
+      const [newest, oldest] = [some[0], some.at(-1)] as [RevisionRecord, RevisionRecord];
       const range = { after: oldest.version - 1, upTo: newest.version };
       const steps = new Map(
         (await storage.revisions.steps(key, range)).map((step) => [step.version, step]),
       );
-      for (const revision of revisions) {
+      for (const revision of some) {
         const step = steps.get(revision.version);
         // Pruned in between, with all that are older.
         if (step === undefined || revision.version !== expected) return;

@@ -120,8 +120,12 @@ function* readKnownKeys(piece: string): Generator<string> {
   }
 }
 
-/** Line after line is compared with the same grounds, which may be long. */
-const KNOWN = new LRUCache<string, Known>({ max: 200 });
+/** Line after line is compared with the same grounds, which may be long: at most 4 MB are kept. */
+const KNOWN = new LRUCache<string, Known>({
+  max: 200,
+  maxSize: 2_000_000,
+  sizeCalculation: ({ text }) => text.length + 1,
+});
 
 function toSpaced(text: string): string {
   return fold(text).replace(/\s+/g, ' ');

@@ -27,6 +27,7 @@ import type { AccessQueue } from '../telemetry/access-queue.ts';
 import type { AdminAuthor, AdminCaller, AdminWritten, Restoration } from '../files/admin-files.ts';
 import { isUuid } from '../ids.ts';
 import { answerList, readRows } from '../page.ts';
+import { createPause } from '../pause.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
@@ -182,10 +183,15 @@ export function createRevisions(
     },
 
     async get(id) {
+      const pause = createPause();
       const revision = await find(id);
       const { before, after } = await textsOf(revision);
       const path = toPhysicalPath(revision);
       await deps.accessQueue.flush();
+      await pause();
+      // Half of a diff would show that the other half is what was taken out.
+      const diff = isWhole(revision) ? unifiedDiff(before, after, { path }) : '';
+      await pause();
       return {
         ...toAdminRevision(revision),
         contentBefore: before,
@@ -193,8 +199,7 @@ export function createRevisions(
         afterReading: await listReadBefore(storage.log, revision),
         hash: revision.chainHash,
         previousHash: revision.previousHash,
-        // Half of a diff would show that the other half is what was taken out.
-        diff: isWhole(revision) ? unifiedDiff(before, after, { path }) : '',
+        diff,
       };
     },
 

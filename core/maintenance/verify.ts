@@ -34,9 +34,10 @@ interface VerifyOptions {
 
 const PAGE_ROWS = 500;
 const MOST_FINDINGS = 1_000;
-/** The most contents, and the most terms with their postings, in memory at once. */
+/** The most contents in memory at once. */
 const CONTENTS_READ = 16;
-const TERMS_READ = 100;
+/** Terms read in one query: fewer, after an answer that had more rows than this. */
+const TERMS_READ = { least: 8, most: 512, rows: 500 } as const;
 /** Findings of these kinds mean that stored data is not what was written. */
 const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain']);
 
@@ -353,8 +354,9 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       expected.set(text.fileNo, payloads);
     }
   }
+  let limit: number = TERMS_READ.least;
   for (let after: string | null = null; ;) {
-    const some: readonly string[] = await view.listKeys(scope, '', TERMS_READ, after);
+    const some: readonly string[] = await view.listKeys(scope, '', limit, after);
     const last = some.at(-1);
     if (last === undefined) break;
     assertGoesOn(after, last);
@@ -364,7 +366,13 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       for (const payloads of expected.values()) for (const term of some) payloads.delete(term);
       return [];
     });
-    for (const { key: term, part, bytes } of found?.blobs ?? []) {
+    const blobs = found?.blobs ?? [];
+    // A term of a large memory has many rows, and all rows of an answer come at once.
+    limit =
+      blobs.length > TERMS_READ.rows
+        ? Math.max(TERMS_READ.least, limit / 2)
+        : Math.min(TERMS_READ.most, limit * 2);
+    for (const { key: term, part, bytes } of blobs) {
       await pause();
       const frames = readFrames(bytes, part);
       if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);

@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import type { Damage } from '../storage-knex/write/damage.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
+import { factsOf, type FileFacts } from './file-facts.ts';
 import { untilUnlocked } from './until-unlocked.ts';
 import { WalFile } from './wal-file.ts';
 import type { WalIndex, WalState } from './wal-index.ts';
@@ -14,12 +14,6 @@ const START_MS = 30_000;
 const DOUBT_MS = 10_000;
 const DOUBT_AT_REST_MS = 500;
 const LOOK_MS = 50;
-
-interface FileFacts {
-  /** The device and inode. */
-  id: string;
-  modified: bigint;
-}
 
 /** What the files are opened with. */
 export interface OpenFilesOptions {
@@ -211,20 +205,6 @@ function isCheckpointBetween(before: WalState | null, now: WalState): boolean {
 
 function readFacts(filename: string): { database: FileFacts | null; log: FileFacts | null } {
   return { database: factsOf(filename), log: factsOf(`${filename}-wal`) };
-}
-
-// Synchronous on purpose: it takes 10 µs for each commit and a thread took 115 µs, because the
-// kernel has both names cached.
-function factsOf(path: string): FileFacts | null {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found === undefined
-      ? null
-      : { id: `${found.dev} ${found.ino}`, modified: found.mtimeNs };
-  } catch (error) {
-    const message = 'The database file cannot be looked up.';
-    throw new MemoryError('STORAGE_UNAVAILABLE', message, { cause: error });
-  }
 }
 
 /** Copies what it can without waiting for anybody; `busy` if another checkpoint is under way. */

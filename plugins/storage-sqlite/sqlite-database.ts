@@ -303,13 +303,13 @@ export class SqliteDatabase implements SqlDatabase {
     let index: WalIndex | null = null;
     let files: OpenFiles | null = null;
     const openOthers = async (count: number, options: ReaderOptions) => {
-      const opened: SqliteConnection[] = [];
-      for (let index = 0; index < count; index += 1) {
+      const connections: SqliteConnection[] = [];
+      while (connections.length < count) {
         const connection = await openReaderConnection(native, place.filename, options);
         others.push(connection);
-        opened.push(connection);
+        connections.push(connection);
       }
-      return opened;
+      return connections;
     };
     try {
       const version = String(
@@ -342,6 +342,7 @@ export class SqliteDatabase implements SqlDatabase {
       return {
         native,
         place,
+        log,
         version,
         dialect,
         synchronous,
@@ -372,6 +373,7 @@ export class SqliteDatabase implements SqlDatabase {
 interface Opened {
   native: SqliteModule;
   place: Place;
+  log: StorageOptions['log'];
   version: string;
   dialect: Dialect;
   synchronous: string;
@@ -447,13 +449,18 @@ async function openWriterConnection(
  * A connection that can't write. SQLite makes its last checkpoint when the last connection is closed.
  * Close this one last: it can't make one.
  */
-async function guardFromCheckpoint({ native, place }: Opened): Promise<SqliteConnection | null> {
+async function guardFromCheckpoint({
+  native,
+  place,
+  log,
+}: Opened): Promise<SqliteConnection | null> {
   try {
     const guard = await native.open(place.filename, { busyTimeoutMs: 0, isReadOnly: true });
     // Takes the lock that keeps the others from the checkpoint, even if it fails.
     await guard.all('select 1 from sqlite_master', []).catch(() => undefined);
     return guard;
-  } catch {
+  } catch (error) {
+    log.warn({ err: error }, 'the damaged log may be copied into the database');
     return null;
   }
 }

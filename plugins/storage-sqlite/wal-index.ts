@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { factsOf } from './file-facts.ts';
 
 /** Two equal copies of the header, each of 48 bytes. */
 const HEADER_NUMBERS = 24;
@@ -51,7 +52,7 @@ export class WalIndex {
   static open(filename: string): WalIndex | null {
     if (process.platform !== 'linux' && process.platform !== 'darwin') return null;
     const path = `${filename}-shm`;
-    const id = idOf(path);
+    const id = factsOf(path)?.id ?? null;
     return id === null ? null : new WalIndex(path, id);
   }
 
@@ -93,7 +94,7 @@ export class WalIndex {
 
   /** Whether the file is still the one that was opened. */
   isInPlace(): boolean {
-    return idOf(this.#path) === this.#id;
+    return factsOf(this.#path)?.id === this.#id;
   }
 
   /** Call this after the connections of the database are closed. */
@@ -118,9 +119,4 @@ export function countCommits(before: WalHeader, after: WalHeader): number {
 
 export function isSameHeader(left: WalHeader, right: WalHeader): boolean {
   return left.every((value, index) => value === right[index]);
-}
-
-function idOf(path: string): string | null {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev} ${found.ino}`;
 }

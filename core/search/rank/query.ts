@@ -56,7 +56,10 @@ export const MAX_QUERY_UNITS = 256;
  * Japanese or Korean is looked up by pairs of characters, a single character by itself.
  */
 export function parseQuery(text: string): SearchQuery {
-  const read = cutMiddle(text.trim());
+  const plain = cutMiddle(text.trim());
+  // One character may stand for a phrase of 18: readWords spells it out.
+  const spelled = plain.normalize('NFKC');
+  const read = spelled.length > MAX_QUERY_LENGTH ? cutMiddle(spelled) : plain;
   const words = readWords(read);
   const english = isEnglish(readLanguageHints(words, read));
   const isPhrase = english && words.length > 0 && words.every(saysNothing);

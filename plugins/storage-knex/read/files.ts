@@ -3,7 +3,7 @@ import type { FileStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import { ContentReader } from './content-reader.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import type { Connection, SqlValue } from '../dialects/dialect.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
 import { toInteger } from '../schema/rows.ts';
@@ -84,7 +84,7 @@ export async function listFiles(
   options: { prefix: string; after: string | null; limit: number; deleted?: boolean },
 ): Promise<FileRecord[]> {
   const { prefix, after, limit, deleted = false } = options;
-  const paths = pathsFrom(prefix, after);
+  const paths = textsFrom('f.path', prefix, after);
   const which = deleted ? paths.where : `${paths.where} and f.deleted_at is null`;
   const rows = await connection.all(
     `select ${FILES.select('f').join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
@@ -92,12 +92,4 @@ export async function listFiles(
     [toScopeId(scope), scope, ...paths.parameters, limit],
   );
   return rows.map((row) => FILES.toRecord(row, scope));
-}
-
-/** The condition for paths of `f` that start with `prefix` and come after `after`. */
-export function pathsFrom(
-  prefix: string,
-  after: string | null,
-): { where: string; parameters: SqlValue[] } {
-  return textsFrom('f.path', prefix, after);
 }

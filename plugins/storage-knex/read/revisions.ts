@@ -3,7 +3,8 @@ import type { FileAt, RevisionChain, RevisionStore } from '../../../core/contrac
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
-import { pathsFrom, readFile } from './files.ts';
+import { readFile } from './files.ts';
+import { textsFrom } from './text-range.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { pruneRevisions } from '../write/prune.ts';
@@ -125,7 +126,7 @@ async function listFilesAt(
   { time, prefix, after, limit }: Parameters<RevisionStore['listAt']>[1],
 ): Promise<FileAt[]> {
   const beyond = leastIdBeyond(time + 1, await readIdSkew(connection));
-  const paths = pathsFrom(prefix, after);
+  const paths = textsFrom('f.path', prefix, after);
   const rows = await connection.all(
     `select f.*, f.file_path as path, ${REVISIONS.select('r').join(', ')}` +
       ` from (${LIST_FILES_AT} where s.scope_id = ? and s.scope = ? and ${paths.where}` +
