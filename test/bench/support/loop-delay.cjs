@@ -71,6 +71,8 @@ function watchStalls() {
   return {
     stop() {
       clearInterval(timer);
+      // What asks for the end may have waited for the longest one.
+      look();
       note(observer.takeRecords());
       observer.disconnect();
       const { cpuMs, from, to } = longest;
