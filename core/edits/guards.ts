@@ -43,6 +43,8 @@ export type Guard = (context: GuardContext) => string | null | Generator<null, s
 
 const ANYONE = parseUserId('anyone');
 const HEADING_LENGTH = 60;
+/** Of the files that an entry of the catalog links to, so many characters are looked through. */
+const LINKED_CHARACTERS = 1_000_000;
 /** New lines may be this much longer than what they are made of. */
 const GROWTH = { factor: 3, characters: 400 } as const;
 
@@ -244,10 +246,14 @@ export function* findNewSpecifics(
 ): Generator<null, Specific[]> {
   const texts = newTexts(located);
   const isEntry = located.operation.kind === 'index';
-  const linked = (isEntry ? findLinks(texts.join('\n'), INDEX_PATH) : []).flatMap((link) => [
-    link,
-    ...memory.live(link).map(({ text }) => text),
-  ]);
+  const linked: string[] = [];
+  let room = LINKED_CHARACTERS;
+  for (const link of new Set(isEntry ? findLinks(texts.join('\n'), INDEX_PATH) : [])) {
+    yield null;
+    const text = memory.text(link)?.slice(0, room) ?? '';
+    linked.push(link, text);
+    room -= text.length;
+  }
   const said = isEntry ? texts.map((text) => text.replace(/\]\([^)]*\)/g, ']')) : texts;
   return yield* missingSpecifics(said.join('\n'), [...grounds, ...linked].join('\n'));
 }

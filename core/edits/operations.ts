@@ -52,10 +52,12 @@ export interface ParsedEdits {
   malformed: number[];
 }
 
-/** Characters of the lines that one operation names and brings. */
+/**
+ * Characters of the texts of one operation as the model gives them, and of the lines of memory that
+ * it names.
+ */
 export const OPERATION_CHARACTERS = 24_000;
 
-/** Those of one operation keep the work between two turns of the event loop short. */
 const LIMITS = {
   characters: 400_000,
   operations: 200,

@@ -22,25 +22,38 @@ export interface Specific {
 
 /** The numbers, dates, times, amounts, addresses, links, quoted texts and names of a text. */
 export function listSpecifics(text: string): Specific[] {
-  return toPieces(text).flatMap((piece) => PIECES.memo(piece));
+  return [...toPieces(text, 0)].flatMap((piece) => PIECES.memo(piece));
 }
 
-/** What is read at one go, in characters. */
+/** What is read at one go, in characters: as long as a line that a model may write. */
 const PIECE = 2_000;
+/** How far a piece of grounds reaches into the next one, so that no value is cut in both. */
+const OVERLAP = 200;
+/** Where a long line is cut: behind a sentence, else behind a space, wherever there is one in its second half. */
+const CUT = /^.{1000,}(?:[.!?]\s|[。！？，])|^.{1000,}\s|^.*/su;
 
-/** The lines of a text, long ones cut: behind a sentence, else behind a space, wherever there is one. */
-function toPieces(text: string): string[] {
-  return text.split('\n').flatMap((line) => {
-    const pieces: string[] = [];
+/** The lines of a text, one after the other, long ones in pieces. */
+function* toPieces(text: string, overlap: number): Generator<string> {
+  for (const line of toLines(text)) {
     let from = 0;
     while (line.length - from > PIECE) {
       const part = line.slice(from, from + PIECE);
-      const end = /^.*(?:[.!?]\s|[。！？，])|^.*\s|^.*/su.exec(part)?.[0].length ?? PIECE;
-      pieces.push(part.slice(0, end));
-      from += end;
+      const end = CUT.exec(part)?.[0].length ?? PIECE;
+      yield part.slice(0, end);
+      from += end - overlap;
     }
-    return [...pieces, line.slice(from)];
-  });
+    yield line.slice(from);
+  }
+}
+
+/** The lines of a text, found one after the other: there may be many. */
+function* toLines(text: string): Generator<string> {
+  let from = 0;
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+    yield text.slice(from, end);
+    from = end + 1;
+  }
+  yield text.slice(from);
 }
 
 function readPiece(piece: string): readonly Specific[] {
@@ -65,7 +78,7 @@ const PIECES = new LRUCache<string, readonly Specific[]>({ max: 200, memoMethod:
 export function* missingSpecifics(text: string, grounds: string): Generator<null, Specific[]> {
   const known = yield* readKnown(grounds);
   const missing: Specific[] = [];
-  for (const piece of toPieces(text)) {
+  for (const piece of toPieces(text, 0)) {
     yield null;
     for (const specific of PIECES.memo(piece)) {
       if (specific.keys.some((key) => known.keys.has(key))) continue;
@@ -91,12 +104,17 @@ function* readKnown(grounds: string): Generator<null, Known> {
   const kept = KNOWN.get(grounds);
   if (kept !== undefined) return kept;
   const keys = new Set<string>();
-  for (const piece of toPieces(grounds)) {
+  for (const piece of toPieces(grounds, OVERLAP)) {
     yield null;
     for (const key of readKnownKeys(piece)) keys.add(key);
   }
-  yield null;
-  const known = { keys, text: toSpaced(grounds) };
+  const texts: string[] = [];
+  for (const line of toLines(grounds)) {
+    yield null;
+    const spaced = toSpaced(line).trim();
+    if (spaced !== '') texts.push(spaced);
+  }
+  const known = { keys, text: texts.join(' ') };
   KNOWN.set(grounds, known);
   return known;
 }
@@ -120,11 +138,12 @@ function* readKnownKeys(piece: string): Generator<string> {
   }
 }
 
-/** Line after line is compared with the same grounds, which may be long: at most 4 MB are kept. */
+/** Line after line is compared with the same grounds, which may be long: 32 MB of them are kept. */
 const KNOWN = new LRUCache<string, Known>({
   max: 200,
-  maxSize: 2_000_000,
-  sizeCalculation: ({ text }) => text.length + 1,
+  maxSize: 32 * 1024 * 1024,
+  // The text, the grounds themselves, and what a set takes for each key.
+  sizeCalculation: ({ keys, text }) => 1 + 4 * text.length + 100 * keys.size,
 });
 
 function toSpaced(text: string): string {

@@ -279,11 +279,12 @@ export class Workspace {
     if (gone !== undefined) {
       return { status: 'stale', why: 'An earlier operation changed one of its lines.' };
     }
-    // A source may be named by its number alone, and be as long as a file.
-    const rows = [...remove, ...sources].filter(({ path }) => path !== FACT_PATH);
-    const characters = rows.reduce((sum, { text }) => sum + text.length, 0);
-    if (characters > OPERATION_CHARACTERS) {
-      const why = `The lines that it names have more than ${OPERATION_CHARACTERS} characters.`;
+    // By their numbers alone, long lines may be named, and lines that were made of many.
+    const texts = [...remove, ...sources]
+      .filter(({ path }) => path !== FACT_PATH)
+      .map(({ text, madeOf }) => madeOf ?? text);
+    if (texts.join('').length > OPERATION_CHARACTERS) {
+      const why = `The lines that it names have more than ${OPERATION_CHARACTERS} characters. Name fewer.`;
       return { status: 'dropped', why };
     }
     const listed = new Set(sources);

@@ -37,7 +37,7 @@ const MOST_FINDINGS = 1_000;
 /** The most contents in memory at once. */
 const CONTENTS_READ = 16;
 /** Terms read in one query: fewer, after an answer that had more rows than this. */
-const TERMS_READ = { least: 8, most: 512, rows: 500 } as const;
+const TERMS_READ = { least: 8, most: 512, rows: 1_000 } as const;
 /** Findings of these kinds mean that stored data is not what was written. */
 const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain']);
 

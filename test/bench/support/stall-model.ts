@@ -186,6 +186,14 @@ const REMEMBER: readonly [string, Reply][] = [
     },
   ],
   [
+    'an entry of the catalog that links to a large file',
+    () => {
+      const add = { path: 'user/index.md', heading: null, lines: ['- [Large](large.md) "a b" 12'] };
+      const entry = { kind: 'index', reason: '', remove: [], add, sources: [] };
+      return JSON.stringify({ operations: [entry] });
+    },
+  ],
+  [
     '20 new files with links',
     (prompt) => {
       const { fact } = readPrompt(prompt);

@@ -7,6 +7,16 @@ const missing = (text: string, grounds: string) =>
   atOnce(missingSpecifics(text, grounds)).map((one) => one.text);
 
 describe('specifics', () => {
+  it.each(['3 Jan. 2026', 'USD 2,500', '3 p.m.', '"green tea"'])(
+    'find %s in a long line wherever it is cut',
+    (value) => {
+      for (let at = 1_700; at < 2_100; at += 1) {
+        const line = `${'tea '.repeat(at / 4)}${'x'.repeat(at % 4)} ${value} ${'and cake '.repeat(300)}`;
+        expect(missing(value, line), String(at)).toEqual([]);
+      }
+    },
+  );
+
   it.each([
     ['sentences', 'Paid $5 to Tom on 3 May 2026. ', 'Met Ana at 14:00'],
     ['words', 'tea and 12 ', 'Met Ana at 14:00'],

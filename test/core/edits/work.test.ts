@@ -78,6 +78,24 @@ it('takes no source that is as long as a file, though its number alone names it'
   expect(examine(24_000)).toMatchObject({ status: 'dropped' });
 });
 
+it('takes no line that was made of more and more', () => {
+  const lines = Array.from({ length: 200 }, (_, n) => `- ${'x'.repeat(400)}${n}`);
+  const memory = memoryOf({ [A]: '- start 0\n', 'user/b.md': `${lines.join('\n')}\n` });
+  const operations = Array.from({ length: 4 }, (_, n) => ({
+    ...edit('supersede', {
+      remove: [`${A}: - start ${n}`],
+      add: { path: A, lines: [`- start ${n + 1}`] },
+    }),
+    sources: Array.from({ length: 40 }, (_one, at) => ({
+      path: 'user/b.md',
+      line: 40 * n + at + 1,
+    })),
+  }));
+  const faults = examineAll(memory, operations).map(({ fault }) => fault?.why ?? null);
+  expect(faults[0]).toBeNull();
+  expect(faults[1]).toMatch(/more than 24000 characters/);
+});
+
 it('reads long texts a step at a time', () => {
   const quotes = Array.from({ length: 2_000 }, (_, n) => `"tea ${n}"`).join(' ');
   const steps = missingSpecifics(quotes, `${quotes} and more`);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { applyPatch, diffArrays } from 'diff';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { countLines, lineOffsets } from '../../../core/history/delta/lines.ts';
 
 import { MemoryError } from '../../../core/errors.ts';
 import { applyDelta, diffTexts } from '../../../core/history/delta.ts';
@@ -577,3 +578,19 @@ function seededRandom(seed: number): () => number {
     return state / 2 ** 32;
   };
 }
+
+describe('countLines', () => {
+  it('counts what lineOffsets lists, in each range of whole lines', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '\n', '\r'), maxLength: 20 });
+    fc.assert(
+      fc.property(text, (content) => {
+        const starts = lineOffsets(content, 0, content.length);
+        for (const from of starts) {
+          for (const to of starts.filter((end) => end >= from)) {
+            expect(countLines(content, from, to)).toBe(lineOffsets(content, from, to).length - 1);
+          }
+        }
+      }),
+    );
+  });
+});

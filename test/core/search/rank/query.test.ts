@@ -19,6 +19,15 @@ describe('parseQuery', () => {
     ]);
   });
 
+  it('reads as much of a question of signs that stand for phrases as of any other', () => {
+    const sign = '\ufdfa ';
+    const ask = (count: number) => show(`${sign.repeat(count)}xylophone ${sign.repeat(count)}`);
+    expect(ask(10)).toContain('xylophon|xylophone');
+    // Below 10,000 characters, but not once the signs are spelled out.
+    expect(ask(2_000)).not.toContain('xylophon|xylophone');
+    expect(ask(2_000).length).toBeGreaterThan(0);
+  });
+
   it('keeps the stop words when there is nothing else, as a phrase', () => {
     expect(show('who is it')).toEqual(['=who|who', '=is|is', '=it|it']);
     expect(show('To-do')).toEqual(['=to|to', '=do|do']);
