@@ -1,10 +1,9 @@
 import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
 import type { RevisionStore } from '../contracts/storage.ts';
-import { hashText } from '../files/content.ts';
+import { countLines, hashText } from '../files/content.ts';
 import { createPause } from '../pause.ts';
 import { applyDelta, blankDelta, diffTexts, type Hunk } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
-import { countLines } from './delta/lines.ts';
 import { damagedHistory } from './texts.ts';
 
 /** Consecutive lines that one revision wrote. Lines count from 1; both ends are included. */
@@ -167,7 +166,7 @@ function isArrival({ action, existedBefore, peerId }: RevisionRecord): boolean {
 
 /** The lines of a content, each with its writer once known. */
 function createBlamedLines(history: History, content: string) {
-  const count = countLines(content, 0, content.length);
+  const count = countLines(content);
   const writers = Array<RevisionRecord | null>(count).fill(null);
   /** For each line of the current older text: the line of `content` that it became, or -1. */
   let places = writers.map((_, line) => line);

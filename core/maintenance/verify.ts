@@ -367,7 +367,7 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       return [];
     });
     const blobs = found?.blobs ?? [];
-    // A term of a large memory has many rows, and all rows of an answer come at once.
+    // All rows of an answer come at one go, and one term of a large memory may have many.
     limit =
       blobs.length > TERMS_READ.rows
         ? Math.max(TERMS_READ.least, limit / 2)

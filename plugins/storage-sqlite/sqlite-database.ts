@@ -446,8 +446,8 @@ async function openWriterConnection(
 }
 
 /**
- * A connection that can't write. SQLite makes its last checkpoint when the last connection is closed.
- * Close this one last: it can't make one.
+ * A connection that can't write. SQLite makes a checkpoint when the last connection is closed. If that
+ * is this one, there is no checkpoint, because it can't write.
  */
 async function guardFromCheckpoint({
   native,

@@ -235,7 +235,7 @@ export class Writer {
       let failure: unknown;
       try {
         this.connection ??= await this.options.open();
-        // After our own checkpoint, a file that was overwritten before it would look like its work.
+        // Before our own checkpoint: after it, a file that somebody overwrote looks as if it had written it.
         await this.options.confirm(this.connection);
         await this.connection.run('begin immediate', []);
         this.options.contents?.begin();

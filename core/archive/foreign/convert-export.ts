@@ -59,7 +59,7 @@ export async function isGzip(open: OpenArchive): Promise<boolean> {
 }
 
 /**
- * Converts an export of another program. `from` names the format; `null` finds it from the content.
+ * Converts an export of another program. `from` names the format; for `null` it is found from the content.
  * A large export takes seconds. Throws `INVALID_ARCHIVE` for what no format takes, `PAYLOAD_TOO_LARGE` above
  * {@link FOREIGN_LIMITS}, and `INVALID_USER_ID`.
  */

@@ -77,6 +77,7 @@ export class ContentReader {
           const turn = pause();
           if (turn === undefined) continue;
           await turn;
+          // Somebody may have written meanwhile.
           isKept = isCurrent();
         }
       } catch (error) {
