@@ -92,7 +92,7 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes)\\.ts$',
-          '^core/(errors|memory-instructions|page|pause|time)\\.ts$',
+          '^core/(errors|foreign-json|memory-instructions|page|pause|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',
@@ -126,7 +126,7 @@ module.exports = {
         path: '^(core|plugins|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/(errors|files/paths|memory-instructions|schemas/strict-schema)\\.ts$',
+          '^core/(errors|files/paths|foreign-json|memory-instructions|schemas/strict-schema)\\.ts$',
         ],
       },
     },
