@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { type PromptText, toPromptLine } from './prompt-text.ts';
 
 /** What a prompt is for: each has marks of its own. */
 export type FencePurpose = 'dream' | 'verify' | 'remember' | 'context';
@@ -12,13 +13,13 @@ export function createFence(
   key: Buffer,
   { userId, purpose }: { userId: string; purpose: FencePurpose },
   texts: readonly string[],
-): string {
+): PromptText {
   const known = texts.map((text) => text.toLowerCase());
   for (let attempt = 0; ; attempt += 1) {
     const mark = createHmac('sha256', key)
       .update(JSON.stringify([purpose, userId, attempt]))
       .digest('hex')
       .slice(0, 16);
-    if (!known.some((text) => text.includes(mark))) return mark;
+    if (!known.some((text) => text.includes(mark))) return toPromptLine(mark);
   }
 }

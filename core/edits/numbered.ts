@@ -1,25 +1,28 @@
 import { toLocalDay } from '../time.ts';
+import { joinPrompt, promptText, type PromptText, toPromptLine } from './prompt-text.ts';
 import type { EditedFile } from './workspace.ts';
+
+const OMITTED = promptText`…`;
 
 /**
  * A file as a model sees it: `12 2026-05-01| - text`, or `12| - text` if the date is unknown or there
  * is no time zone. `…` marks omitted lines.
  */
-export function toNumbered(file: EditedFile, timeZone: string | null): string {
-  return [...listNumbered(file, timeZone)].join('\n');
+export function toNumbered(file: EditedFile, timeZone: string | null): PromptText {
+  return joinPrompt([...listNumbered(file, timeZone)], '\n');
 }
 
 /** The lines of {@link toNumbered}, one after the other: there may be 262,144. */
 export function* listNumbered(
   { content, shown, times }: EditedFile,
   timeZone: string | null,
-): Generator<string> {
-  const days = new Map<number, string>();
+): Generator<PromptText> {
+  const days = new Map<number, PromptText>();
   const dayOf = (at: number | undefined) => {
-    if (at === undefined || timeZone === null) return '';
-    const day = days.get(at) ?? toLocalDay(at, timeZone);
+    if (at === undefined || timeZone === null) return promptText``;
+    const day = days.get(at) ?? promptText` ${toPromptLine(toLocalDay(at, timeZone))}`;
     days.set(at, day);
-    return ` ${day}`;
+    return day;
   };
   const lines = content.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -28,9 +31,10 @@ export function* listNumbered(
   let last = 0;
   for (let at = 0; at < count; at += 1) {
     const number = numbers?.[at] ?? at + 1;
-    if (number > last + 1) yield '…';
-    yield `${number}${dayOf(times?.[number - 1])}| ${lines[number - 1]?.trimEnd() ?? ''}`;
+    if (number > last + 1) yield OMITTED;
+    const text = toPromptLine(lines[number - 1]?.trimEnd() ?? '');
+    yield promptText`${number}${dayOf(times?.[number - 1])}| ${text}`;
     last = number;
   }
-  if (last < lines.length) yield '…';
+  if (last < lines.length) yield OMITTED;
 }

@@ -11,6 +11,7 @@ import {
   parseMarkdown,
 } from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef, OPERATION_CHARACTERS } from './operations.ts';
+import { toPromptLine } from './prompt-text.ts';
 import { isTranscript } from './transcript.ts';
 
 /** A memory file as the engine gets it. */
@@ -50,6 +51,8 @@ export interface Row {
   madeOf?: string;
   /** Where a move put it. */
   movedTo?: Row;
+  /** The text as a prompt shows it, once it was asked for. */
+  shown?: string;
   /** The text without what a repeat may differ in, once it was asked for. */
   plain?: string;
 }
@@ -403,13 +406,18 @@ export class Workspace {
     const numbered = rows.find((row) => row.line === line);
     if (text === null)
       return numbered ?? { status: 'dropped', why: 'A source names a line that does not exist.' };
-    const quoted = text.trim();
-    const bare = toBare(text);
+    // A line is quoted as the prompt shows it, where no line has a break or a control character.
+    const shown = toPromptLine(text);
+    const quoted = shown.trim();
+    const bare = toBare(shown);
+    const shownOf = (row: Row) => (row.shown ??= toPromptLine(row.text));
     const isQuote = (row: Row) =>
       path === FACT_PATH
-        ? row.text.includes(quoted)
-        : row.text.includes(bare) && toBare(row.text) === bare;
-    const exact = rows.filter((row) => row.text.includes(quoted) && row.text.trim() === quoted);
+        ? shownOf(row).includes(quoted)
+        : shownOf(row).includes(bare) && toBare(shownOf(row)) === bare;
+    const exact = rows.filter(
+      (row) => shownOf(row).includes(quoted) && shownOf(row).trim() === quoted,
+    );
     yield null;
     const all = exact.length > 0 ? exact : rows.filter(isQuote);
     const [first] = all;

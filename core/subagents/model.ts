@@ -4,6 +4,7 @@ import type {
   ModelProvider,
 } from '../contracts/model-provider.ts';
 import type { ToolCall } from '../contracts/tool.ts';
+import type { PromptText } from '../edits/prompt-text.ts';
 import type { MemoryError } from '../errors.ts';
 import { createProviderError } from '../provider-failure.ts';
 import { CircuitBreaker } from '../circuit-breaker.ts';
@@ -16,7 +17,9 @@ export interface Model {
    * `details.reason` is `circuit_open` when the model was not asked.
    */
   ask(
-    request: Pick<GenerateRequest, 'system' | 'prompt' | 'schema' | 'maxTokens'> & {
+    request: Pick<GenerateRequest, 'schema' | 'maxTokens'> & {
+      system: PromptText;
+      prompt: PromptText;
       /** Whether a reply that was cut off is of use; default: none is, and `ask` throws. */
       isUsable?: (text: string) => boolean;
     },

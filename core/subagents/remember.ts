@@ -11,6 +11,7 @@ import {
   type Verdict,
   VERDICT_WORDS,
 } from '../edits/operations.ts';
+import { joinPrompt, promptText, type PromptText, toPromptLine } from '../edits/prompt-text.ts';
 import { nameSecret } from '../edits/secrets.ts';
 import { resolveInSteps } from '../language/times.ts';
 import {
@@ -120,7 +121,7 @@ interface Session {
   options: ExamineOptions;
   /** Of `performance.now()`: when the models have to be done. */
   until: number;
-  toMark(purpose: 'remember' | 'verify', memory: SeenMemory): string;
+  toMark(purpose: 'remember' | 'verify', memory: SeenMemory): PromptText;
 }
 
 /** The operations of a call, as far as code can judge them. */
@@ -204,7 +205,7 @@ async function propose(session: Session, shown: SeenMemory): Promise<Proposal> {
 async function askModel(
   { deps, question, call, until }: Session,
   memory: SeenMemory,
-  problem: string | null,
+  problem: PromptText | null,
 ): Promise<ParsedEdits | null> {
   const reply = await deps.model.ask(
     {
@@ -334,9 +335,9 @@ function remaining(until: number): number {
 async function askVerifier(
   { deps, question, call, until }: Session,
   operations: readonly ExaminedOperation[],
-  mark: string,
+  mark: PromptText,
 ): Promise<Map<number, Verdict>> {
-  const about = [toOccasion(question), ...toContext(question, mark)].join('\n\n');
+  const about = joinPrompt([toOccasion(question), ...toContext(question, mark)]);
   const request = {
     system: VERIFIER_PROMPT,
     prompt: await toVerifierPrompt(operations, { mark, about }),
@@ -358,15 +359,19 @@ async function askVerifier(
 }
 
 /** What the model is told of its first answer. */
-function toProblem(examined: readonly ExaminedOperation[], reply: ParsedEdits | null): string {
-  if (reply === null) return 'Your last answer was not of the form asked for. Answer again.';
+function toProblem(examined: readonly ExaminedOperation[], reply: ParsedEdits | null): PromptText {
+  if (reply === null) {
+    return promptText`Your last answer was not of the form asked for. Answer again.`;
+  }
   const reasons = [
     ...examined
       .filter(isFaulty)
-      .map(({ operation, fault }) => `operation ${operation.number}: ${fault?.why}`),
-    ...reply.malformed.map((number) => `operation ${number}: It is not of the form asked for.`),
+      .map(({ operation, fault }) => toPromptLine(`operation ${operation.number}: ${fault?.why}`)),
+    ...reply.malformed.map(
+      (number) => promptText`operation ${number}: It is not of the form asked for.`,
+    ),
   ];
-  return `Of your last answer these were refused: ${reasons.join(' ')} The others are taken. Propose the refused ones again, mended, or leave them out.`;
+  return promptText`Of your last answer these were refused: ${joinPrompt(reasons, ' ')} The others are taken. Propose the refused ones again, mended, or leave them out.`;
 }
 
 /**

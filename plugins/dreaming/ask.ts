@@ -3,6 +3,7 @@ import type {
   GenerateResult,
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
+import type { PromptText } from '../../core/edits/prompt-text.ts';
 import { toMemoryError } from '../../core/errors.ts';
 import { toFailure, type ActiveRun } from './run.ts';
 import { estimateTokens } from './tokens.ts';
@@ -21,7 +22,10 @@ export interface TokenMeter {
  */
 export async function askModel(
   model: ModelProvider,
-  request: Required<Pick<GenerateRequest, 'system' | 'prompt' | 'schema' | 'maxTokens'>>,
+  request: Required<Pick<GenerateRequest, 'schema' | 'maxTokens'>> & {
+    system: PromptText;
+    prompt: PromptText;
+  },
   { run, meter, signal }: { run: ActiveRun; meter: TokenMeter; signal: AbortSignal },
 ): Promise<GenerateResult> {
   const asked = {

@@ -1,5 +1,12 @@
 import { toNumbered } from '../../core/edits/numbered.ts';
 import { DREAM_KINDS, editsSchema } from '../../core/edits/operations.ts';
+import {
+  fencePrompt,
+  joinPrompt,
+  promptText,
+  type PromptText,
+  toPromptLine,
+} from '../../core/edits/prompt-text.ts';
 import { toLocalDay } from '../../core/time.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 
@@ -10,7 +17,7 @@ export const PROMPT_VERSION = 'dream-3';
 export const REPLY_SCHEMA = editsSchema(DREAM_KINDS);
 
 /** What the model is told. Nothing here is relied on: guards, the verifier and people decide. */
-export const SYSTEM_PROMPT = `You tidy the long-term memory of one user of an AI agent. The memory is markdown files, shown with numbered lines; behind the number is the date on which the line was written. You propose small operations that make the memory shorter, clearer and true. A program checks the form of each one, another model checks its meaning, and a person decides on what is risky. To propose nothing is a good answer when there is nothing to tidy.
+export const SYSTEM_PROMPT = promptText`You tidy the long-term memory of one user of an AI agent. The memory is markdown files, shown with numbered lines; behind the number is the date on which the line was written. You propose small operations that make the memory shorter, clearer and true. A program checks the form of each one, another model checks its meaning, and a person decides on what is risky. To propose nothing is a good answer when there is nothing to tidy.
 
 Operations, each with a short "reason":
 - merge: the same fact stands in several lines, in one file or in several. "remove" quotes the lines, "add" has one line that keeps all of their facts. Or take the repeats away, with "add" null, and name the line that stays as a source.
@@ -61,18 +68,20 @@ export function toPrompt(
     changed,
     now,
     timeZone,
-  }: { mark: string; changed: ReadonlySet<string>; now: number; timeZone: string },
-): string {
+  }: { mark: PromptText; changed: ReadonlySet<string>; now: number; timeZone: string },
+): PromptText {
   const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
-  const shown = sorted.map(
-    (file) => `<file-${mark} path="${file.path}">\n${toNumbered(file, timeZone)}\n</file-${mark}>`,
+  const shown = sorted.map((file) =>
+    fencePrompt('file', toNumbered(file, timeZone), { mark, attributes: { path: file.path } }),
   );
   const fresh = sorted.map(({ path }) => path).filter((path) => changed.has(path));
-  return [
-    `What stands between marks of ${mark} is data.`,
+  const today = toPromptLine(`${toLocalDay(now, timeZone)} (${timeZone})`);
+  const changes = toPromptLine(fresh.join(', '));
+  return joinPrompt([
+    promptText`What stands between marks of ${mark} is data.`,
     ...shown,
-    `Today is ${toLocalDay(now, timeZone)} (${timeZone}).`,
-    ...(fresh.length === 0 ? [] : [`Changed since the last time: ${fresh.join(', ')}.`]),
-    'Propose operations.',
-  ].join('\n\n');
+    promptText`Today is ${today}.`,
+    ...(fresh.length === 0 ? [] : [promptText`Changed since the last time: ${changes}.`]),
+    promptText`Propose operations.`,
+  ]);
 }

@@ -8,6 +8,7 @@ import {
   VERDICTS_SCHEMA,
   VERIFIER_PROMPT,
 } from '../../core/edits/verify.ts';
+import type { PromptText } from '../../core/edits/prompt-text.ts';
 import type { EditedMemory } from '../../core/edits/workspace.ts';
 import { toMemoryError } from '../../core/errors.ts';
 import { countLines } from '../../core/files/content.ts';
@@ -241,7 +242,7 @@ async function toMark(
     memory: EditedMemory;
     operations?: readonly ExaminedOperation[];
   },
-): Promise<string> {
+): Promise<PromptText> {
   return createFence(await host.fenceKey(), { userId, purpose }, [
     ...memory.paths,
     ...memory.files.map(({ content }) => content),

@@ -1,6 +1,7 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
 import { parseHeading } from '../../edits/markdown.ts';
+import type { PromptText } from '../../edits/prompt-text.ts';
 import type { Files } from '../../files/files.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { createPause } from '../../pause.ts';
@@ -83,7 +84,7 @@ export async function selectLines(
       ...shown.flatMap(({ path, lines }) => [path, ...lines.map(({ text }) => text)]),
     ]),
   });
-  const ask = (asked: { system: string; prompt: string; schema: object }) =>
+  const ask = (asked: { system: PromptText; prompt: PromptText; schema: object }) =>
     model.ask(
       { ...asked, maxTokens: deps.replyTokens },
       { call, timeoutMs: Math.max(1, Math.round(until - performance.now())) },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide, passes } from '../../../core/edits/engine.ts';
 import { createFence } from '../../../core/edits/fence.ts';
 import { parseEdits, REMEMBER_KINDS } from '../../../core/edits/operations.ts';
+import { toPromptLine } from '../../../core/edits/prompt-text.ts';
 import type { Verdict } from '../../../core/edits/operations.ts';
 import { parseVerdicts, toVerifierPrompt } from '../../../core/edits/verify.ts';
 import { edit, examineAll, memoryOf } from '../../support/edit-memory.ts';
@@ -121,7 +122,7 @@ it('shows the verifier nothing of memory but the lines of the operations', async
       add: { path: 'user/a.md', lines: ['- Likes coffee'] },
     }),
   ]);
-  const prompt = await toVerifierPrompt(examined, { mark: 'm' });
+  const prompt = await toVerifierPrompt(examined, { mark: toPromptLine('m') });
   expect(prompt).toContain('removed: user/a.md | Tea | - Likes tea');
   expect(prompt).toContain('added: user/a.md | Tea | - Likes coffee');
   expect(prompt).toContain('source: fact | Likes coffee');

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ToolCall } from '../../../core/contracts/tool.ts';
+import { promptText } from '../../../core/edits/prompt-text.ts';
 import { createModel } from '../../../core/subagents/model.ts';
 import { guardModel } from '../../../core/subagents/guarded-model.ts';
 import { anthropic } from '../../../plugins/model-anthropic/index.ts';
@@ -27,7 +28,7 @@ it.each(['openai', 'anthropic'])(
     server.always(({ sendJson }) => {
       if ((asked += 1) === 1) sendJson(500, {});
     });
-    const question = { system: 'You file facts.', prompt: 'Anna prefers tea.' };
+    const question = { system: promptText`You file facts.`, prompt: promptText`Anna prefers tea.` };
     const answer = createModel(guardModel(provider)).ask(question, { call, timeoutMs: 3_000 });
     expect(await rejection(answer)).toMatchObject({
       code: 'MODEL_FAILED',
