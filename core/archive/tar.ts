@@ -1,6 +1,9 @@
+import { takeBytes, takeStart } from '../take-text.ts';
 import { invalidArchive } from './invalid-archive.ts';
 
 const BLOCK = 512;
+/** The room for a name in a header. */
+const NAME_BYTES = 100;
 
 /** One plain file of an archive. */
 export interface TarEntry {
@@ -22,9 +25,11 @@ export function packEntry(
   { modifiedAt }: { modifiedAt: number },
 ): Buffer {
   const seconds = Math.max(0, Math.floor(modifiedAt / 1000));
-  const name = Buffer.from(path);
+  const bytes = Buffer.byteLength(path);
+  // Readers without header extensions get the start of a long path, which must be UTF-8 as well.
+  const name = Buffer.from(takeBytes(path, NAME_BYTES));
   const header = { name, seconds, type: '0', size: content.length };
-  const needsPax = name.length > 100 || name.length !== path.length;
+  const needsPax = bytes > NAME_BYTES || bytes !== path.length;
   return Buffer.concat([
     ...(needsPax ? packPath(path, seconds) : []),
     packHeader(header),
@@ -61,7 +66,8 @@ export async function* readTar(
       longPath = parsePax(await source.content(size));
       continue;
     }
-    const path: string = longPath ?? name;
+    // Older exports cut the name in the middle of a character; the extension has the whole of it.
+    const path: string = longPath ?? decodeText(name, 'A name');
     longPath = null;
     if (type !== '0') throw invalidArchive(`${quote(path)} is not a plain file.`);
     entries += 1;
@@ -83,7 +89,7 @@ export async function* readTar(
 
 /** A path from an archive for a message: short, and without control characters. */
 export function quote(path: string): string {
-  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+  return JSON.stringify(path.length > 200 ? `${takeStart(path, 200)}…` : path);
 }
 
 /** A path has at most 512 bytes, plus its root and user id. */
@@ -114,7 +120,7 @@ interface Header {
 
 function packHeader({ name, seconds, type, size }: Header): Buffer {
   const block = Buffer.alloc(BLOCK);
-  name.copy(block, 0, 0, 100);
+  name.copy(block);
   block.write('0000644\0' + '0000000\0' + '0000000\0', 100, 'latin1');
   block.write(`${toOctal(size, 11)}\0${toOctal(seconds, 11)}\0`, 124, 'latin1');
   block.write(`        ${type}`, 148, 'latin1');
@@ -140,7 +146,7 @@ function sumOf(block: Buffer): number {
   return sum;
 }
 
-function parseHeader(block: Buffer): { name: string; type: string; size: number } {
+function parseHeader(block: Buffer): { name: Buffer; type: string; size: number } {
   if (block.toString('latin1', 257, 265) !== 'ustar\x0000') {
     throw invalidArchive('An entry is not in POSIX tar format.');
   }
@@ -148,12 +154,12 @@ function parseHeader(block: Buffer): { name: string; type: string; size: number 
     throw invalidArchive('A header of the archive is damaged.');
   }
   if (block[345] !== 0) throw invalidArchive('An entry has a split name.');
-  const field = block.subarray(0, 100);
+  const field = block.subarray(0, NAME_BYTES);
   const end = field.indexOf(0);
   if (end !== -1 && field.subarray(end).some((byte) => byte !== 0)) {
     throw invalidArchive('A name in the archive goes on after its end.');
   }
-  const name = decodeText(end === -1 ? field : field.subarray(0, end), 'A name');
+  const name = end === -1 ? field : field.subarray(0, end);
   const type = String.fromCharCode(block[156] as number);
   return { name, type, size: parseOctal(block.subarray(124, 136)) };
 }

@@ -1,11 +1,14 @@
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { once } from 'node:events';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
+import { anyPath } from '../../support/any-path.ts';
 import { call, openCore } from '../../support/service.ts';
 import { exportAll, importAll, unpack } from './archives.ts';
 
@@ -88,6 +91,64 @@ describe('export and import', () => {
       }),
       { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 40 },
     );
+  });
+
+  it('takes every path that memory takes, of any script and up to its limits', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(anyPath, { minLength: 1, maxLength: 40 }), async (paths) => {
+        const here = await openCore();
+        for (const each of paths) await here.files.put(`shared/${each}`, { content: each }, ADMIN);
+        const exported = await exportAll(here);
+        const there = await openCore();
+        const { summary } = await importAll(there, exported);
+        expect(summary.restored).toBe(paths.length);
+        expect((await exportAll(there)).equals(exported)).toBe(true);
+        await here.close();
+        await there.close();
+      }),
+      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 10 : 60 },
+    );
+  });
+
+  it.each([
+    ['日'.repeat(27), 'letters of three bytes'],
+    [`${'u'.repeat(90)}ü`, 'one letter of two bytes at the hundredth'],
+    [`${'u'.repeat(90)}😀`, 'an emoji at the hundredth'],
+  ])('takes a path whose hundredth byte is inside of %s (%s)', async (name) => {
+    const here = await openCore();
+    const path = `user/${name}.md`;
+    for (const userId of ['a', 'al', 'ali', 'alic', 'alice']) {
+      await call(here, userId, 'memory_write', { path, content: 'kept' });
+    }
+    const exported = await exportAll(here);
+    const names = gunzipSync(exported);
+    // Also the name in the header, for readers of tar that know no header extensions.
+    for (let at = 0; at < names.length; at += 512) {
+      if (names.toString('latin1', at + 257, at + 262) !== 'ustar') continue;
+      const field = names.subarray(at, at + 100);
+      expect(isUtf8(field)).toBe(true);
+    }
+    const there = await openCore();
+    expect((await importAll(there, exported)).summary.restored).toBe(5);
+    expect((await exportAll(there)).equals(exported)).toBe(true);
+  });
+
+  it('reads archives of before, which cut a name in the middle of a character', async () => {
+    const here = await openCore();
+    const path = `user/${'日'.repeat(30)}.md`;
+    await call(here, 'alice', 'memory_write', { path, content: 'kept' });
+    const tar = Buffer.from(gunzipSync(await exportAll(here, { history: false })));
+    const whole = Buffer.from(`users/alice/${'日'.repeat(30)}.md`);
+    const start = tar.indexOf(whole.subarray(0, 90), tar.indexOf('path=') + 10);
+    expect(start % 512).toBe(0);
+    const field = tar.subarray(start, start + 512);
+    whole.copy(field, 0, 0, 100);
+    field.write('        ', 148, 'latin1');
+    const sum = field.reduce((total, byte) => total + byte, 0);
+    field.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+    const there = await openCore();
+    const { files } = await importAll(there, gzipSync(tar));
+    expect(files).toEqual({ [whole.toString()]: 'created' });
   });
 
   it('gives the same bytes each time, and each user alone', async () => {
