@@ -97,6 +97,11 @@ export function isUuid(text: string): boolean {
   return typeof text === 'string' && UUID.test(text);
 }
 
+/** Whether a text has the form of the ids that {@link createScopeIds} makes: of version 7. */
+export function isUuid7(text: string): boolean {
+  return isUuid(text) && text[14] === '7';
+}
+
 /**
  * 32 lower-case hex digits, not all zero: 12 of the time in milliseconds, then 80 random bits. W3C
  * Trace Context (level 2) asks for 56 random ones at the right; the time before them makes the rows

@@ -25,6 +25,7 @@ import type {
   ImportSummary,
   OnExisting,
 } from '../schemas/archive.ts';
+import { invalidArchive } from './invalid-archive.ts';
 import {
   type ArchivedFile,
   type ArchivedRevision,
@@ -119,9 +120,11 @@ async function planArchive(
     conflicts.push(...user.named.slice(0, NAMED_CONFLICTS - conflicts.length));
   };
   const archive = read(deps, open);
+  const moves = new Map<string, string>();
   let next = await archive.next();
   for (; next.done !== true; next = await archive.next()) {
     const file = next.value;
+    if (file.type !== 'chain') addMoves(moves, file.revisions);
     if (file.type === 'chain') {
       if (!file.isLast) continue;
       const { scope, head, after, newest } = file;
@@ -142,6 +145,7 @@ async function planArchive(
     if (!user.isMerged && (await takesId(deps.storage, file))) user.merge();
   }
   await finish();
+  await checkMoves(moves, () => read(deps, open));
   if (onExisting === 'refuse' && found > 0) {
     throw new MemoryError(
       'IMPORT_CONFLICT',
@@ -150,6 +154,39 @@ async function planArchive(
     );
   }
   return { manifest: next.value, merged, chains, files };
+}
+
+function addMoves(
+  moves: Map<string, string>,
+  revisions: readonly Pick<ArchivedRevision, 'id' | 'peerId'>[],
+): void {
+  for (const { id, peerId } of revisions) if (peerId !== null) moves.set(id, peerId);
+}
+
+/**
+ * Checks that the two revisions of a move name each other, as `verify` does. The other one may be
+ * pruned, or of a user whose memory is not in the archive: only then the archive is read again.
+ */
+async function checkMoves(
+  moves: ReadonlyMap<string, string>,
+  read: () => ReturnType<typeof readArchive>,
+): Promise<void> {
+  const others = new Set<string>();
+  for (const [id, peerId] of moves) {
+    const back = moves.get(peerId);
+    if (back === undefined) others.add(peerId);
+    else if (back !== id) throw lacksMove(id);
+  }
+  if (others.size === 0) return;
+  for await (const item of read()) {
+    if (item.type === 'chain') continue;
+    const found = item.revisions.find(({ id }) => others.has(id));
+    if (found !== undefined) throw lacksMove(found.id);
+  }
+}
+
+function lacksMove(id: string): MemoryError {
+  return invalidArchive(`Revision ${id} lacks the other half of its move.`);
 }
 
 /** Compares a user's files in an archive with those that the user has, both in path order. */

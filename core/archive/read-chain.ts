@@ -1,7 +1,9 @@
 import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
-import { chainStart, hashRow, linkHash } from '../history/chain.ts';
+import type { MemoryError } from '../errors.ts';
+import { chainStart, checkChained, linkHash } from '../history/chain.ts';
 import { toIdMs } from '../id-time.ts';
-import { isUuid } from '../ids.ts';
+import { isUuid7 } from '../ids.ts';
+import type { Pause } from '../pause.ts';
 import type { ChainHead, ChainLine } from '../schemas/archive.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import { quote } from './tar.ts';
@@ -26,50 +28,52 @@ export interface ArchivedChain {
 }
 
 /**
- * Recomputes the chain of one scope of an archive, whose revisions come file by file. Each revision
- * must have its own hash. That they lead from the start to the head is checked by a sum: each hash
- * between comes once as a revision's own and once as that before another one. Whether they do it
- * in the order of their ids, `verify` tells after the import.
+ * Recomputes the chain of one scope of an archive, whose revisions come file by file, as `verify`
+ * does with that of a database. Each revision must have its own hash; at the end of the scope they
+ * are put in the order of their ids, and each must follow the one before it, from the start to the
+ * head. It holds 80 bytes of each revision in memory.
  */
 export class ChainReader {
   readonly scope: ScopeKey;
   readonly path: string;
   isOpen = true;
   readonly #latest: number;
-  #sum = 0n;
+  readonly #pause: Pause;
+  readonly #links = new ChainLinks();
   #parts = 0;
   #newest = '';
-  #oldestChained = '';
-  #newestUnchained = '';
   #lastAbsent = '';
 
-  /** @param latest the last millisecond that an id may have. */
-  constructor(scope: ScopeKey, { path, latest }: { path: string; latest: number }) {
+  /** @param options.latest the last millisecond that an id may have. */
+  constructor(
+    scope: ScopeKey,
+    { path, latest, pause }: { path: string; latest: number; pause: Pause },
+  ) {
     this.scope = scope;
     this.path = path;
     this.#latest = latest;
+    this.#pause = pause;
   }
 
   add(revision: Omit<RevisionRecord, 'fileNo'>, path: string): void {
     const { id, version, previousHash, chainHash } = revision;
     if (previousHash === null || chainHash === null) {
-      if (previousHash !== null || chainHash !== null || revision.contentSalt !== null) {
+      const parts = [previousHash, chainHash, revision.contentSalt, revision.contentSeal];
+      if (parts.some((part) => part !== null)) {
         throw invalidArchive(`Version ${version} of ${quote(path)} has a part of its hashes.`);
       }
-      if (id > this.#newestUnchained) this.#newestUnchained = id;
-      if (id > this.#newest) this.#newest = id;
+      this.#link(id, null);
       return;
     }
-    if (linkHash(previousHash, hashRow(revision)) !== chainHash) {
-      throw invalidArchive(
-        `Version ${version} of ${quote(path)} was changed: its fields do not have the hash that it names.`,
-      );
+    const wrong = checkChained(revision);
+    if (wrong !== null) {
+      throw invalidArchive(`Version ${version} of ${quote(path)} was changed: it ${wrong}.`);
     }
     this.#link(id, { previousHash, chainHash });
   }
 
   /** Reads a part of the chain itself; the last one ends the scope. */
-  read(head: ChainHead, lines: readonly ChainLine[]): ArchivedChain {
+  async read(head: ChainHead, lines: readonly ChainLine[]): Promise<ArchivedChain> {
     this.#parts += 1;
     if (!this.isOpen || head.path !== this.path || head.part !== this.#parts) {
       throw invalidArchive(
@@ -77,7 +81,7 @@ export class ChainReader {
       );
     }
     const absent = lines.map(({ id, previousHash, rowHash }) => {
-      if (!isUuid(id) || id <= this.#lastAbsent || toIdMs(id) > this.#latest) {
+      if (!isUuid7(id) || id <= this.#lastAbsent || toIdMs(id) > this.#latest) {
         throw invalidArchive(`The chain of ${quote(this.path)} has ids that are not in order.`);
       }
       this.#lastAbsent = id;
@@ -85,7 +89,7 @@ export class ChainReader {
       this.#link(id, { previousHash, chainHash });
       return { id, rowHash, chainHash };
     });
-    if (head.last) this.#finish(head);
+    if (head.last) await this.#finish(head);
     const { scope } = this;
     const newest = this.#newest === '' ? null : this.#newest;
     return {
@@ -94,26 +98,113 @@ export class ChainReader {
     };
   }
 
-  #link(id: string, hashes: { previousHash: string; chainHash: string }): void {
+  #link(id: string, hashes: { previousHash: string; chainHash: string } | null): void {
     if (id > this.#newest) this.#newest = id;
-    if (this.#oldestChained === '' || id < this.#oldestChained) this.#oldestChained = id;
-    this.#sum += toNumber(hashes.chainHash) - toNumber(hashes.previousHash);
+    this.#links.add(id, hashes);
   }
 
-  #finish({ head, after }: ChainHead): void {
+  async #finish({ head, after }: ChainHead): Promise<void> {
     this.isOpen = false;
-    const isAfterValid = after === null || isUuid(after);
-    const isOrdered = this.#oldestChained === '' || this.#oldestChained > (after ?? '');
-    const start = chainStart(this.scope, after);
-    const isWhole = this.#sum === toNumber(head ?? start) - toNumber(start);
-    if (!isAfterValid || !isOrdered || this.#newestUnchained > (after ?? '') || !isWhole) {
-      throw invalidArchive(
-        `The history of ${quote(this.path)} does not lead to its head: revisions are missing, or were added or changed.`,
-      );
+    if (after !== null && (!isUuid7(after) || toIdMs(after) > this.#latest)) throw this.#broken();
+    // Later ids must come after it, also where its revision is pruned.
+    if (after !== null && after > this.#newest) this.#newest = after;
+    let place = chainStart(this.scope, after);
+    let last = '';
+    for await (const { id, previousHash, chainHash } of this.#links.inOrder(this.#pause)) {
+      if (id === last) throw this.#broken();
+      last = id;
+      if (chainHash === null) {
+        if (id > (after ?? '')) throw this.#broken();
+        continue;
+      }
+      if (id <= (after ?? '') || previousHash !== place) throw this.#broken();
+      place = chainHash;
     }
+    if (place !== (head ?? chainStart(this.scope, after))) throw this.#broken();
+  }
+
+  #broken(): MemoryError {
+    return invalidArchive(
+      `The history of ${quote(this.path)} does not lead to its head: revisions are missing, or were added or changed.`,
+    );
   }
 }
 
-function toNumber(hash: string): bigint {
-  return BigInt(`0x${hash}`);
+/** The bytes of a row of {@link ChainLinks}: an id and two hashes. */
+const ID_BYTES = 16;
+const HASH_BYTES = 32;
+const ROW_BYTES = ID_BYTES + 2 * HASH_BYTES;
+/** Rows merged between two looks at the time. */
+const MERGED_AT_ONCE = 1_024;
+
+/** The ids of revisions with their places in a chain, packed. */
+class ChainLinks {
+  #rows = Buffer.alloc(64 * ROW_BYTES);
+  #count = 0;
+
+  /** Adds a revision; `null` for one from before the chain. */
+  add(id: string, hashes: { previousHash: string; chainHash: string } | null): void {
+    const at = this.#count * ROW_BYTES;
+    if (at === this.#rows.length) this.#rows = Buffer.concat([this.#rows, Buffer.alloc(at)]);
+    this.#rows.write(id.replaceAll('-', ''), at, 'hex');
+    if (hashes !== null) {
+      this.#rows.write(hashes.previousHash, at + ID_BYTES, 'hex');
+      this.#rows.write(hashes.chainHash, at + ID_BYTES + HASH_BYTES, 'hex');
+    }
+    this.#count += 1;
+  }
+
+  /** Yields the revisions by ascending id; ids are 32 hex digits. */
+  async *inOrder(
+    pause: Pause,
+  ): AsyncGenerator<{ id: string; previousHash: string; chainHash: string | null }, void> {
+    const rows = this.#rows;
+    for (const index of await this.#sort(pause)) {
+      const at = index * ROW_BYTES;
+      const hash = (from: number) => rows.toString('hex', from, from + HASH_BYTES);
+      const chainHash = hash(at + ID_BYTES + HASH_BYTES);
+      yield {
+        id: toUuid(rows.toString('hex', at, at + ID_BYTES)),
+        previousHash: hash(at + ID_BYTES),
+        chainHash: chainHash === NO_HASH ? null : chainHash,
+      };
+      await pause();
+    }
+  }
+
+  /** The numbers of the rows by id: a merge sort that lets others have their turn. */
+  async #sort(pause: Pause): Promise<Uint32Array> {
+    const count = this.#count;
+    let sorted = Uint32Array.from({ length: count }, (_, index) => index);
+    let merged = new Uint32Array(count);
+    for (let width = 1; width < count; width *= 2) {
+      for (let from = 0, to = 0; from < count; from += 2 * width) {
+        const middle = Math.min(count, from + width);
+        const end = Math.min(count, from + 2 * width);
+        let [left, right] = [from, middle];
+        while (to < end) {
+          const isLeft =
+            right === end ||
+            (left < middle && this.#compare(sorted[left] as number, sorted[right] as number) <= 0);
+          merged[to] = sorted[isLeft ? left++ : right++] as number;
+          to += 1;
+          if (to % MERGED_AT_ONCE === 0) await pause();
+        }
+      }
+      [sorted, merged] = [merged, sorted];
+    }
+    return sorted;
+  }
+
+  #compare(one: number, other: number): number {
+    const [from, to] = [one * ROW_BYTES, other * ROW_BYTES];
+    return this.#rows.compare(this.#rows, to, to + ID_BYTES, from, from + ID_BYTES);
+  }
+}
+
+/** In place of the hashes of a revision from before the chain. */
+const NO_HASH = '0'.repeat(2 * HASH_BYTES);
+
+function toUuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

@@ -5,10 +5,10 @@ import { MemoryError } from '../errors.ts';
 import { parseHostActor } from '../files/actor.ts';
 import { checkContent, checkReason, hashText, NO_CONTENT } from '../files/content.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
-import { applyDelta } from '../history/delta.ts';
+import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { toIdMs } from '../id-time.ts';
-import { isUuid } from '../ids.ts';
+import { isUuid, isUuid7 } from '../ids.ts';
 import { createPause } from '../pause.ts';
 import {
   ArchiveManifest,
@@ -17,6 +17,7 @@ import {
   ChainLine,
   HistoryHead,
   HistoryLine,
+  MAX_WRITES_PER_MS,
 } from '../schemas/archive.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import { parseTime } from '../time.ts';
@@ -142,7 +143,7 @@ export async function* readArchive(
       if (chain === null || !isNamed || lines.length > PART_LINES) {
         throw invalidArchive(`${quote(entry.path)} is out of place, or names another scope.`);
       }
-      yield chain.read(
+      yield await chain.read(
         head,
         lines.map((line) => parseJson(line, checkChainLine, entry.path)),
       );
@@ -182,7 +183,7 @@ export async function* readArchive(
       if (chain?.scope !== key.scope) {
         endChain();
         const path = toPhysicalPath({ scope: key.scope, path: '' });
-        chain = new ChainReader(key.scope, { path, latest: context.latest });
+        chain = new ChainReader(key.scope, { path, ...context });
       }
       history = new HistoryReader(key, given?.text ?? null, { ...context, ...head.file });
       file = { type: 'file', key, content: given?.text ?? null, state: null };
@@ -253,10 +254,8 @@ class HistoryReader {
   #newest: ArchivedRevision | null = null;
   #parts = 0;
   #rows = 0;
-  /** The content after the next revision; `undefined` where a redaction hides it. */
-  #content: string | null | undefined;
-  #hasRedacted = false;
-  #before: ArchivedRevision | null = null;
+  readonly #check: HistoryCheck;
+  #oldest: ArchivedRevision | null = null;
   #maxText = 0;
 
   constructor(key: FileKey, content: string | null, context: HistoryContext) {
@@ -264,7 +263,7 @@ class HistoryReader {
     this.path = toPhysicalPath(key);
     this.#context = context;
     this.#head = content;
-    this.#content = content;
+    this.#check = new HistoryCheck({ content, version: context.version });
     if (hashText(content ?? '') !== context.hash) {
       throw invalidArchive(`${quote(this.path)} does not have the content that its history names.`);
     }
@@ -281,7 +280,7 @@ class HistoryReader {
   ): Promise<ArchivedRevision[]> {
     this.#parts += 1;
     this.#maxText = maxText;
-    this.#checkLength(this.#content);
+    this.#checkLength(this.#check.before);
     if (!this.isOpen || head.path !== this.path || head.part !== this.#parts) {
       throw invalidArchive(`Part ${head.part} of ${quote(head.path)} is out of order.`);
     }
@@ -294,9 +293,7 @@ class HistoryReader {
     if (this.#newest === null || (revisions.length === 0 && head.part > 1)) {
       throw invalidArchive(`The history of ${quote(this.path)} has an empty part.`);
     }
-    if (head.last && this.#before?.version === 1 && this.#before.existedBefore) {
-      throw this.#wrong(1, 'existed before its first version');
-    }
+    if (head.last) this.#finish();
     return revisions;
   }
 
@@ -325,57 +322,32 @@ class HistoryReader {
   }
 
   #next(line: HistoryLine): ArchivedRevision {
-    const { version } = line;
-    const newer = this.#before;
-    const expected = newer === null ? this.#context.version : newer.version - 1;
-    if (version !== expected) throw this.#wrong(version, `comes in the place of ${expected}`);
     const revision = this.#toRevision(line);
-    if (newer !== null && (revision.id >= newer.id || revision.at > newer.at)) {
-      throw this.#wrong(version, 'is not older than the next one');
-    }
-    if (newer !== null && revision.existsAfter !== newer.existedBefore) {
-      throw this.#wrong(version, 'does not lead to the next one');
-    }
-    this.#hasRedacted ||= line.redacted;
-    const after = this.#content;
-    if (after !== undefined) {
-      const isSame =
-        hashText(after ?? '') === line.hash && Buffer.byteLength(after ?? '') === line.size;
-      if (line.existsAfter !== (after !== null) || (!isSame && !line.redacted)) {
-        throw this.#wrong(version, 'does not have the content that it names');
-      }
-    }
-    this.#content = this.#stepBack(line, after);
-    this.#checkLength(this.#content);
+    if (revision.keyframe !== null) checkText(revision.keyframe, this.path);
+    this.#throwFirst(this.#check.next(revision, revision));
+    const { before } = this.#check;
+    if (typeof before === 'string') checkText(before, this.path);
+    this.#checkLength(before);
     this.#newest ??= revision;
-    this.#before = revision;
+    this.#oldest = revision;
     this.#rows += 1;
     return revision;
   }
 
-  #checkLength(text: string | null | undefined): void {
-    if ((text?.length ?? 0) > this.#maxText) throw unpacksToTooMuch();
+  #finish(): void {
+    this.#throwFirst(this.#check.end());
+    const createdAt = this.#parseTime(this.#context.createdAt);
+    if (createdAt > (this.#oldest?.at ?? createdAt)) {
+      throw invalidArchive(`${quote(this.path)} was created after its oldest revision.`);
+    }
   }
 
-  #stepBack(line: HistoryLine, after: string | null | undefined): string | null | undefined {
-    const { version, delta, keyframe, existedBefore } = line;
-    if (!existedBefore) {
-      if (delta === null && keyframe === null) return null;
-      throw this.#wrong(version, 'has a content before the file existed');
-    }
-    if (keyframe !== null) checkText(keyframe, this.path);
-    if (delta === null || after === undefined || after === null) {
-      if (delta !== null && after === undefined) {
-        throw this.#wrong(version, 'has a delta, but not the content that it belongs to');
-      }
-      if (keyframe !== null) return keyframe;
-      if (this.#hasRedacted) return undefined;
-      throw this.#wrong(version, 'does not lead to the one before it');
-    }
-    const before = this.#orBroken(version, () => applyDelta(after, delta));
-    checkText(before, this.path);
-    if (keyframe === null || keyframe === before) return before;
-    throw this.#wrong(version, 'has a delta and a keyframe that differ');
+  #throwFirst([first]: readonly HistoryProblem[]): void {
+    if (first !== undefined) throw this.#wrong(first.version, first.what);
+  }
+
+  #checkLength(text: string | null | undefined): void {
+    if ((text?.length ?? 0) > this.#maxText) throw unpacksToTooMuch();
   }
 
   #toRevision(line: HistoryLine): ArchivedRevision {
@@ -388,18 +360,22 @@ class HistoryReader {
     }
     const ids = [id, line.toolCallId, line.runId, line.peerId];
     const hasIds = ids.every((each) => each === null || isUuid(each));
-    if (!hasIds || !/^(?:[0-9a-f]{32})?$/.test(line.traceId ?? '')) {
+    if (!hasIds || !isUuid7(id) || !/^(?:[0-9a-f]{32})?$/.test(line.traceId ?? '')) {
       throw this.#wrong(version, 'has a malformed id');
     }
     if (toIdMs(id) > this.#context.latest) throw this.#wrong(version, 'is from the future');
     if (tool !== null && !/^[\w.:-]{1,128}$/.test(tool)) {
       throw this.#wrong(version, 'has a malformed tool');
     }
+    const ms = this.#parseTime(at);
+    if (version > MAX_WRITES_PER_MS * (ms + 1)) {
+      throw this.#wrong(version, 'is greater than a file can have by then');
+    }
     return {
       ...this.key,
       ...line,
       redactedBefore: line.redactedBefore ?? false,
-      at: this.#parseTime(at),
+      at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),
     };
   }
@@ -414,6 +390,7 @@ class HistoryReader {
 
   #parseTime(text: string): number {
     const ms = parseTime(text, 'at');
+    if (ms < 0) throw invalidArchive(`${quote(this.path)} has a time before 1970: ${text}.`);
     if (ms <= this.#context.latest) return ms;
     throw invalidArchive(`${quote(this.path)} has a time in the future: ${text}.`);
   }

@@ -66,6 +66,23 @@ export function hashRow(revision: HashedRow): string {
   );
 }
 
+/**
+ * What is wrong with a chained revision by itself: "has other fields …"; `null` for nothing.
+ * `verify` and the import use it.
+ */
+export function checkChained(
+  revision: HashedRow & Pick<RevisionRecord, 'redacted' | 'previousHash' | 'chainHash'>,
+): string | null {
+  const { redacted, hash: contentHash, contentSeal, previousHash, chainHash } = revision;
+  const isSealed =
+    redacted === (contentHash === null) &&
+    redacted === (contentSeal !== null) &&
+    sealContent(revision) !== null;
+  if (!isSealed) return 'lacks the hash or the salt of its content';
+  if (linkHash(previousHash ?? '', hashRow(revision)) === chainHash) return null;
+  return 'has other fields, or another content, than when it was written';
+}
+
 /** What a prune keeps of a revision, so that the chain can still be recomputed; `null` for nothing. */
 export function toPruned(revision: RevisionRecord): PrunedRevision | null {
   const { scope, id, fileNo, version, chainHash } = revision;

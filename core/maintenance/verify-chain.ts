@@ -1,7 +1,7 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { chainHeadOf, hashRow, linkHash, sealContent } from '../history/chain.ts';
+import { chainHeadOf, checkChained } from '../history/chain.ts';
 import {
   type ChainEntry,
   type ChainPlace,
@@ -59,11 +59,8 @@ function checkEntry(entry: ChainEntry, place: ChainPlace): Finding | null {
   if (previousHash === null || chainHash === null) {
     return wrong('has no hash, and was written after the chain started');
   }
-  const isSealed = entry.redacted === (entry.hash === null) && sealContent(entry) !== null;
-  if (!isSealed) return wrong('lacks the hash or the salt of its content');
-  if (linkHash(previousHash, hashRow(entry)) !== chainHash) {
-    return wrong('has other fields, or another content, than when it was written');
-  }
+  const changed = checkChained(entry);
+  if (changed !== null) return wrong(changed);
   if (doesFollow(entry, place)) return null;
   if (previousHash === place.before) {
     return wrong(`does not follow revision ${place.id}, which was inserted before it`);

@@ -11,8 +11,7 @@ import { chunk } from '../group-by.ts';
 import { indexFile } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
-import { applyDelta } from '../history/delta.ts';
-import { decodeDelta } from '../history/delta/codec.ts';
+import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toIdMs } from '../id-time.ts';
@@ -168,9 +167,7 @@ async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Fi
   if (file.writes !== file.version) {
     add('I2', `is at version ${file.version} after ${file.writes} writes`);
   }
-  if (newest?.version !== file.version) {
-    add('I2', `is at version ${file.version}, its newest revision at ${newest?.version ?? 'none'}`);
-  }
+  if (newest === undefined) add('I2', `is at version ${file.version}, and has no revision`);
   if (revisions.length !== file.revisions) {
     add('I2', `counts ${file.revisions} revisions of ${revisions.length}`);
   }
@@ -178,60 +175,23 @@ async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Fi
     add('I8', 'names another revision than its newest');
   }
   if (newest !== undefined && newest.actor !== file.latestActor) add('I8', 'names another actor');
-  for (const [index, row] of revisions.entries()) {
-    const before = revisions[index - 1];
-    if (before === undefined) continue;
-    if (row.version !== before.version + 1) add('I8', `has a gap before version ${row.version}`);
-    if (row.id <= before.id) add('I8', `has ids out of order at version ${row.version}`);
-    if (row.at < before.at) add('I8', `has times out of order at version ${row.version}`);
-    if (row.redactedBefore !== before.redacted) {
-      add('I3', `at version ${row.version} and the one before say different things of a redaction`);
-    }
-  }
   if ((file.content === null) !== (file.deletedAt !== null)) {
     add('I1', 'is deleted and has content, or neither');
   }
   if (hashText(file.content ?? '') !== file.hash) add('I1', 'does not hold what was written last');
-  await walkBack({ file, revisions, steps }, (message) => add('I3', message));
-  return findings;
-}
-
-async function walkBack(
-  { file, revisions, steps }: FileHistory,
-  add: (message: string) => void,
-): Promise<void> {
   const pause = createPause();
   const stepsByVersion = new Map(steps.map((step) => [step.version, step]));
-  let after = file.content;
+  const check = new HistoryCheck(file);
+  const addAll = (problems: readonly HistoryProblem[]) => {
+    for (const { invariant, version, what } of problems)
+      add(invariant, `version ${version} ${what}`);
+  };
   for (const row of revisions.toReversed()) {
     await pause();
-    const at = `at version ${row.version}`;
-    // A redacted revision keeps its hash but not its text.
-    const isSame =
-      hashText(after ?? '') === row.hash && Buffer.byteLength(after ?? '') === row.size;
-    if (!isSame && !row.redacted) add(`${at} has another content than its revision says`);
-    if (row.existsAfter !== (after !== null)) add(`${at} exists, or does not, wrongly`);
-    const step = stepsByVersion.get(row.version);
-    if (step === undefined) return add(`${at}: nothing leads to the content before it`);
-    const before = stepBack(step, after);
-    if (before instanceof Error) return add(`${at}: ${before.message}`);
-    after = before;
+    addAll(check.next(row, stepsByVersion.get(row.version)));
   }
-  if (revisions[0]?.version === 1 && after !== null) add('had content before its first version');
-}
-
-function stepBack(step: RevisionStep, after: string | null): string | null | Error {
-  if (!step.existedBefore) return null;
-  if (step.delta === null || after === null) {
-    return step.keyframe ?? new Error('nothing leads to the content before it');
-  }
-  try {
-    const before = applyDelta(after, decodeDelta(step.delta));
-    if (step.keyframe === null || step.keyframe === before) return before;
-    return new Error('its delta and its keyframe differ');
-  } catch {
-    return new Error('its delta does not fit');
-  }
+  addAll(check.end());
+  return findings;
 }
 
 /** Repeats a check and keeps only findings that persist: a write may come between two reads. */

@@ -9,7 +9,6 @@ import {
   strictObject,
   text,
   timeSchema,
-  versionSchema,
 } from './shapes.ts';
 
 /** The first entry of an archive. */
@@ -30,21 +29,37 @@ export const ArchiveTotals = strictObject({
 });
 export type ArchiveTotals = Static<typeof ArchiveTotals>;
 
+/** The greatest number of bytes, lines or parts in an archive: every sum of them is exact. */
+const MOST = 2 ** 40;
+
+/** A whole number of an archive. */
+const number = (minimum: number) => Type.Integer({ minimum, maximum: MOST });
+
+/** A version of an archive; {@link MAX_WRITES_PER_MS} says which ones a file can have. */
+const archivedVersion = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+/**
+ * How many versions of a file can be written in a millisecond, counted from 1970 on. An archive with
+ * a greater version is refused: no service gets there, and the versions of later writes stay below
+ * this rule, and exact, for ever.
+ */
+export const MAX_WRITES_PER_MS = 256;
+
 /** A SHA-256. */
 const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 /** The first line of each part of a file's history. The first part describes the file, too. */
 export const HistoryHead = strictObject({
   path: physicalPathSchema,
-  part: Type.Integer({ minimum: 1 }),
+  part: number(1),
   last: Type.Boolean(),
   file: Type.Optional(
     strictObject({
-      version: versionSchema,
+      version: archivedVersion,
       createdAt: timeSchema,
       hash,
-      chainRows: count(),
-      chainBytes: count(),
+      chainRows: number(0),
+      chainBytes: number(0),
     }),
   ),
 });
@@ -55,6 +70,10 @@ const { path: _path, userId: _userId, ...revisionFields } = AdminRevision.proper
 /** A line of a file's history: a revision, and the step back to the content before it. */
 export const HistoryLine = strictObject({
   ...revisionFields,
+  version: archivedVersion,
+  size: number(0),
+  addedLines: number(0),
+  removedLines: number(0),
   redactedBefore: Type.Optional(revisionFields.redactedBefore),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
@@ -67,11 +86,11 @@ export const HistoryLine = strictObject({
     strictObject({
       hunks: Type.Array(
         strictObject({
-          start: count(),
-          removed: count(),
-          addedLines: count(),
-          prefix: count(),
-          suffix: count(),
+          start: number(0),
+          removed: number(0),
+          addedLines: number(0),
+          prefix: number(0),
+          suffix: number(0),
           text: Type.String(),
         }),
       ),
@@ -84,7 +103,7 @@ export type HistoryLine = Static<typeof HistoryLine>;
 /** The first line of each part of a scope's chain, which follows the files of the scope. */
 export const ChainHead = strictObject({
   path: text('The folder of the scope: shared/, or that of a user.'),
-  part: Type.Integer({ minimum: 1 }),
+  part: number(1),
   last: Type.Boolean(),
   head: nullable(hash, { description: 'The hash of the newest revision.' }),
   after: nullable(text('The newest revision from before the chain.')),

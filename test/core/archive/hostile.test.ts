@@ -289,6 +289,13 @@ describe('an archive that this service did not write', () => {
     ['a time in the future', { at: '2999-01-01T00:00:00.000Z' }, /future/],
     ['an id of the future', { id: 'ffffffff-ffff-7000-8000-000000000000' }, /future/],
     ['an order', { id: '00000000-0000-7000-8000-000000000000' }, /is not older than/],
+    ['a time before 1970', { at: '1969-12-31T23:59:59.999Z' }, /before 1970/],
+    ['an id of another version', { id: '01900000-0000-4000-8000-000000000000' }, /malformed id/],
+    ['a redaction of a content that is there', { redacted: true }, /is redacted, and has a hash/],
+    ['a redaction before it', { redactedBefore: true }, /still has text|different things/],
+    ['no hash', { hash: null }, /has no hash of its content/],
+    ['a seal', { contentSeal: '0'.repeat(64) }, /lacks the hash or the salt/],
+    ['a number', { addedLines: 2 ** 53 - 1 }, /not valid/],
     ['a member', { approved: true }, /not known/],
   ])('is refused for %s of a revision that no service writes', async (_what, change, message) => {
     await expectRefused(await changedLine(1, (line) => ({ ...line, ...change })), message);
@@ -337,6 +344,69 @@ describe('an archive that this service did not write', () => {
     await expectRefused(await changed(CHAIN, () => []), /chain of "users\/bob\/" is missing/);
   });
 
+  it('is refused for a version that no file can have by then', async () => {
+    const withVersion = (version: number) =>
+      changed(HISTORY, (content) => {
+        const [head = '', newest = ''] = content.split('\n');
+        const lines = [head.replace('"version":3', `"version":${version}`), newest];
+        return [
+          text(HISTORY, `${lines.join('\n').replace('"version":3', `"version":${version}`)}\n`),
+        ];
+      });
+    for (const version of [2 ** 49, 2 ** 53 - 1, 2 ** 53, 1e300]) {
+      await expectRefused(await withVersion(version), /greater than a file can have|not valid/);
+    }
+    // Such a number is not refused for its size; the archive is for its hashes.
+    await expectRefused(await withVersion(2 ** 40), /was changed/);
+  });
+
+  it('is refused for a start of its chain that lies in the future, where later writes would not follow', async () => {
+    const after = 'ffffffff-ffff-7fff-bfff-ffffffffffff';
+    const entries = await unpack(await makeArchive());
+    const without = entries.map(({ path, content }) =>
+      path.startsWith('history/users/bob')
+        ? text(
+            path,
+            content
+              .toString()
+              .replace(/"(contentSalt|previousHash|chainHash)":"\w+"/g, '"$1":null'),
+          )
+        : path === CHAIN
+          ? text(path, content.toString().replace(/"head":.*/, `"head":null,"after":"${after}"}`))
+          : { path, content },
+    );
+    await expectRefused(pack(without), /does not lead to its head/);
+  });
+
+  it('is refused where the revisions of two files have each other’s places in the chain', async () => {
+    const core = await openCore();
+    await call(core, 'bob', 'memory_write', { path: 'user/a.md', content: 'first' });
+    await call(core, 'bob', 'memory_write', { path: 'user/b.md', content: 'second' });
+    const entries = await unpack(await exportAll(core));
+    const rows = entries
+      .filter(({ path }) => path.startsWith('history/'))
+      .map(({ content }) => JSON.parse(content.toString().split('\n')[1] ?? '') as RevisionRecord);
+    const [one, other] = rows as [RevisionRecord, RevisionRecord];
+    const toHash = (row: RevisionRecord, path: string) =>
+      hashRow({ ...row, scope: 'u:bob', path, at: Date.parse(String(row.at)) });
+    // Every link is there, and leads to the head, but against the order of the ids.
+    const start = chainStart('u:bob', null);
+    const first = linkHash(start, toHash(other, 'b.md'));
+    const head = linkHash(first, toHash(one, 'a.md'));
+    const relink = (content: string, previousHash: string, chainHash: string) =>
+      content
+        .replace(/"previousHash":"\w+"/, `"previousHash":"${previousHash}"`)
+        .replace(/"chainHash":"\w+"/, `"chainHash":"${chainHash}"`);
+    const swapped = entries.map(({ path, content }) => {
+      const given = content.toString();
+      if (path.startsWith('history/users/bob/a')) return text(path, relink(given, first, head));
+      if (path.startsWith('history/users/bob/b')) return text(path, relink(given, start, first));
+      if (!path.startsWith('chain/')) return { path, content };
+      return text(path, given.replace(/"head":"\w+"/, `"head":"${head}"`));
+    });
+    await expectRefused(pack(swapped), /does not lead to its head/);
+  });
+
   it('is refused with more than 250 revisions in one part of a history', async () => {
     const part = (revisions: number) =>
       changed(HISTORY, (content) => {
@@ -369,7 +439,7 @@ describe('an archive that this service did not write', () => {
         content.toString().replaceAll('users/bob', 'users/mallory').replace('"bob"', '"mallory"'),
       ),
     );
-    await expectRefused(pack(renamed), /Version 3 .* was changed: its fields/);
+    await expectRefused(pack(renamed), /Version 3 .* was changed: it has other fields/);
     const mallory = pack(withNewHashes(renamed));
     const { files } = await importAll(core, mallory);
     expect(files).toEqual({ 'users/mallory/b.md': 'created' });
