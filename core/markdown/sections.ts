@@ -1,0 +1,110 @@
+import { type Heading, type MarkdownStructure, readStructure } from './structure.ts';
+
+/** A heading that begins a section, as a find names it. */
+export type Section = Heading & {
+  /** The titles above it and its own, from the outermost, joined by ` > `. */
+  trail: string;
+};
+
+/** The longest title that a trail names, in UTF-16 units: each passage below repeats it. */
+export const MAX_TITLE_LENGTH = 200;
+
+const SEPARATOR = ' > ';
+
+/** The sections of a text: its headings outside of quotations and list items. */
+export function listSections({ headings }: Pick<MarkdownStructure, 'headings'>): Section[] {
+  let above: readonly Heading[] = [];
+  return headings
+    .filter(({ depth }) => depth === 0)
+    .map((heading) => {
+      above = nestHeading(above, heading);
+      return { ...heading, trail: toTrail(above) ?? '' };
+    });
+}
+
+/** The headings above what follows a heading: those of lower levels, and itself. */
+export function nestHeading<T extends Pick<Heading, 'level'>>(
+  above: readonly T[],
+  heading: T,
+): readonly T[] {
+  return [...above.filter(({ level }) => level < heading.level), heading];
+}
+
+/** Whether trails name a heading: it has a title, and one that is not too long. */
+export function isNamed({ title }: Pick<Heading, 'title'>): boolean {
+  return title !== '' && title.length <= MAX_TITLE_LENGTH;
+}
+
+/** The titles of nested headings in one line; `null` if there are none. */
+export function toTrail(headings: readonly Pick<Heading, 'title'>[]): string | null {
+  const titles = headings.filter(isNamed).map(({ title }) => title);
+  return titles.length === 0 ? null : titles.join(SEPARATOR);
+}
+
+/**
+ * Finds the sections that a heading names, however it is spelled: the title alone, with its marks
+ * (`## Tea`, which then has to be of that level), or with the titles above it as a find shows them
+ * (`Food > Tea`). Where no title is the same, emphasis, links, entities, spaces and case do not count.
+ */
+export function findSections(sections: readonly Section[], wanted: string): Section[] {
+  const asked = parseWanted(wanted);
+  const ofLevel = sections.filter(({ level }) => (asked.level ?? level) === level);
+  const whole = ofLevel.filter(
+    ({ title, trail }) => title === asked.title || (asked.title !== '' && trail === asked.title),
+  );
+  if (whole.length > 0 || asked.title === '') return whole;
+  const ending = ofLevel.filter(({ trail }) => trail.endsWith(SEPARATOR + asked.title));
+  if (ending.length > 0) return ending;
+  const title = toPlain(asked.title);
+  return ofLevel.filter((section) => {
+    const trail = `${SEPARATOR}${toPlain(section.trail)}`;
+    return toPlain(section.title) === title || trail.endsWith(SEPARATOR + title);
+  });
+}
+
+/** A heading as it was asked for, in either form; without a level where it has no marks. */
+function parseWanted(wanted: string): { level: number | null; title: string } {
+  const text = wanted.trim();
+  const { headings, lines } = readStructure(text);
+  const [heading] = headings;
+  const isWhole = heading?.depth === 0 && heading.first === 0 && heading.last === lines.length - 1;
+  if (isWhole) return { level: heading.level, title: heading.title };
+  const words = text.split(/[\n\r]+/).map((line) => line.trim());
+  return { level: null, title: words.filter((line) => line !== '').join(' ') };
+}
+
+const NAMED_ENTITIES: Readonly<Record<string, string>> = {
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…' },
+  ...{ ndash: '–', mdash: '—', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', copy: '©' },
+  ...{ auml: 'ä', ouml: 'ö', uuml: 'ü', Auml: 'Ä', Ouml: 'Ö', Uuml: 'Ü', szlig: 'ß' },
+  ...{ eacute: 'é', egrave: 'è', agrave: 'à', ccedil: 'ç', ntilde: 'ñ' },
+};
+
+/** A title without what its look is made of. */
+function toPlain(title: string): string {
+  return withoutLinks(title)
+    .replace(/\\([!-/:-@[-`{-~])|[*`~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '$1')
+    .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, toCharacter)
+    .replace(/\s+/g, ' ')
+    .trim()
+    .normalize('NFC')
+    .toLowerCase();
+}
+
+/** `[words](target)`, `[[target|words]]` and `[[words]]` are their words. */
+function withoutLinks(title: string): string {
+  return title
+    .replace(/!?\[\[(?:[^[\]|]{0,200}\|)?([^[\]|]{0,200})\]\]/g, '$1')
+    .replace(/!?\[([^[\]]{0,200})\]\([^()]{0,200}\)/g, '$1');
+}
+
+function toCharacter(
+  entity: string,
+  decimal: string | undefined,
+  hexadecimal: string | undefined,
+  name: string | undefined,
+): string {
+  if (name !== undefined) return NAMED_ENTITIES[name] ?? entity;
+  const code = hexadecimal === undefined ? Number(decimal) : parseInt(hexadecimal, 16);
+  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : entity;
+}
