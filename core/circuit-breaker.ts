@@ -1,5 +1,5 @@
 import type { MemoryError } from './errors.ts';
-import { type ProviderFailure, readFailure } from './provider-failure.ts';
+import { type ProviderFailure, readFailure, withoutMessage } from './provider-failure.ts';
 
 /** When a circuit breaker opens, and for how long. */
 export interface CircuitBreakerOptions {
@@ -72,7 +72,9 @@ export class CircuitBreaker {
     const { now, failures: most, firstPauseMs, longestPauseMs } = this.#options;
     const askedMs = Math.min((error?.retryAfterSeconds ?? 0) * 1_000, LONGEST_ASKED_MS);
     this.#inARow += 1;
-    this.#last = readFailure(error?.details);
+    const failure = readFailure(error?.details);
+    // Another caller gets it, too.
+    this.#last = failure === null ? null : withoutMessage(failure);
     this.#failures = askedMs > 0 ? Math.max(this.#failures + 1, most) : this.#failures + 1;
     this.#isProbing = false;
     if (!this.isOpen) return;

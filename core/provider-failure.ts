@@ -10,6 +10,7 @@ const REASONS = {
   too_large: 'the answer was too large',
   unauthorized: 'the provider refused the API key; check the API key',
   rate_limited: 'the provider allows no more requests for now',
+  no_credit: 'the account of the provider has no credit left; check its billing',
   unavailable: 'the provider failed',
   rejected: 'the provider rejected the request',
   malformed: 'the answer did not fit the schema',
@@ -33,8 +34,10 @@ const PROBLEMS = {
   tls: 'no TLS connection could be made; check its certificate',
   not_http: 'the answer was not HTTP; check the base URL',
   not_json: 'the answer was not JSON',
+  too_complex: 'the answer is nested too deeply, or has too many parts',
   not_unpacked: 'the answer could not be unpacked',
   other_dimensions: 'the vectors have another length; check the dimensions of the embedder',
+  other_count: 'the answer has not one vector for each text',
   same_vectors: 'different texts have the same vector; check the model of the embedder',
   no_transformers: 'its package is missing; run npm install @huggingface/transformers',
   no_download:
@@ -67,6 +70,10 @@ export interface ProviderFailure {
   percent?: number;
   /** The HTTP status of the answer. */
   providerStatus?: number;
+  /** What the provider calls the failure: `model_not_found`. */
+  providerCode?: string;
+  /** Its own words, without any that the request has: nothing of a prompt, of memory or of a key. */
+  providerMessage?: string;
   /** Of a `timeout`. */
   limitMs?: number;
   /** Failures in a row that opened the circuit, and the last of them. */
@@ -80,8 +87,8 @@ const MOST_SECONDS = 1e10;
 type ProviderCode = Extract<ErrorCode, 'MODEL_FAILED' | 'MODEL_TIMEOUT' | 'EMBEDDING_FAILED'>;
 
 /**
- * The error of a failed call. Its message is made here: the provider's own words may repeat prompts,
- * keys or memory, and stay in `cause`, which is never shown.
+ * The error of a failed call. Its message is made here: a provider's own words may repeat prompts, keys
+ * or memory, so that only `providerMessage` is shown of them.
  */
 export function createProviderError(
   code: ProviderCode,
@@ -149,7 +156,7 @@ export function explainProviderError(error: unknown): string | null {
 export function readFailure(details: unknown): ProviderFailure | null {
   const given = (details ?? {}) as Record<string, unknown>;
   const { reason, problem, vectorLength, percent, providerStatus, limitMs } = given;
-  const { failures, lastFailure } = given;
+  const { failures, lastFailure, providerCode, providerMessage } = given;
   if (!isKeyOf(REASONS, reason)) return null;
   const last = reason === 'circuit_open' ? readFailure(lastFailure) : null;
   return {
@@ -158,13 +165,27 @@ export function readFailure(details: unknown): ProviderFailure | null {
     ...(isWhole(vectorLength, 1e9) ? { vectorLength } : {}),
     ...(isWhole(percent, 100) ? { percent } : {}),
     ...(isWhole(providerStatus, 999) ? { providerStatus } : {}),
+    ...(isCode(providerCode) ? { providerCode } : {}),
+    ...(isPhrase(providerMessage) ? { providerMessage } : {}),
     ...(isWhole(limitMs, 86_400_000) ? { limitMs } : {}),
     ...(isWhole(failures, Number.MAX_SAFE_INTEGER) ? { failures } : {}),
     ...(last === null || last.reason === 'circuit_open' ? {} : { lastFailure: last }),
   };
 }
 
+/** The same without the provider's own words: they are for the caller whose request failed. */
+export function withoutMessage(failure: ProviderFailure): ProviderFailure {
+  const { providerMessage: _, ...rest } = failure;
+  return rest;
+}
+
 function toPhrase(failure: ProviderFailure): string {
+  const { providerMessage, providerCode } = failure;
+  const said = [providerCode, providerMessage].filter((part) => part !== undefined).join(': ');
+  return said === '' ? toOwnPhrase(failure) : `${toOwnPhrase(failure)} (${said})`;
+}
+
+function toOwnPhrase(failure: ProviderFailure): string {
   const { reason, problem, providerStatus, limitMs, failures, lastFailure } = failure;
   if (reason === 'circuit_open') {
     const after =
@@ -175,7 +196,9 @@ function toPhrase(failure: ProviderFailure): string {
     const isRedirect = providerStatus >= 300 && providerStatus < 400;
     const hint = isRedirect
       ? 'redirects are not followed, check the base URL'
-      : HINTS[providerStatus];
+      : reason === 'no_credit'
+        ? REASONS.no_credit
+        : HINTS[providerStatus];
     return `the provider answered ${providerStatus}${hint === undefined ? '' : `; ${hint}`}`;
   }
   if (reason === 'timeout' && limitMs !== undefined) {
@@ -193,6 +216,18 @@ function toPhrase(failure: ProviderFailure): string {
 
 function isKeyOf<T extends object>(table: T, key: unknown): key is keyof T {
   return typeof key === 'string' && Object.hasOwn(table, key);
+}
+
+/** The most characters of a provider's own words. */
+export const PROVIDER_MESSAGE_CHARS = 200;
+
+function isPhrase(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > PROVIDER_MESSAGE_CHARS) return false;
+  return value !== '' && value.isWellFormed() && !/\p{C}/u.test(value);
+}
+
+function isCode(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z][A-Za-z_.-]{1,63}$/.test(value);
 }
 
 function isWhole(value: unknown, most: number): value is number {

@@ -1,8 +1,8 @@
 import type { MemoryError } from '../errors.ts';
 
 /**
- * Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`; Callers see `details.reason`
- * and `details.providerStatus`, but not the message.
+ * Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`; Callers see `details.reason`,
+ * `providerStatus`, `providerCode` and `providerMessage`, but not the message.
  */
 export interface Embedder {
   readonly name: string;

@@ -3,7 +3,7 @@ import type { JsonSchema } from './tool.ts';
 
 /**
  * A language model. Throws `MemoryError('MODEL_FAILED' | 'MODEL_TIMEOUT')`; Callers see
- * `details.reason` and `details.providerStatus`, but not the message.
+ * `details.reason`, `providerStatus`, `providerCode` and `providerMessage`, but not the message.
  */
 export interface ModelProvider {
   readonly name: string;

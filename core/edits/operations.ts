@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
+import { findJson, parseReply } from '../json-reply.ts';
 import { DREAM_KINDS, VERDICTS } from '../schemas/dreams.ts';
 import { nullable, strict, strictObject } from '../schemas/shapes.ts';
 
@@ -107,8 +108,11 @@ export function parseEdits(reply: string, kinds: readonly EditKind[]): ParsedEdi
   return { operations, malformed };
 }
 
-function readItems(reply: string): unknown[] | null {
-  const parsed = parseJson(reply);
+const REPLY = { type: 'object', required: ['operations'] };
+
+function readItems(given: string): unknown[] | null {
+  const reply = findJson(given, REPLY);
+  const parsed = parseReply(reply);
   if (parsed !== undefined) {
     const operations = isObject(parsed) ? parsed['operations'] : null;
     return Array.isArray(operations) ? operations : null;
@@ -131,7 +135,7 @@ function readComplete(text: string, from: number): unknown[] {
     } else if (sign === '"') inString = true;
     else if (sign === '{' && depth++ === 0) start = at;
     else if (sign === '}' && --depth === 0) {
-      const item = parseJson(text.slice(start, at + 1));
+      const item = parseReply(text.slice(start, at + 1));
       if (item === undefined) break;
       items.push(item);
     } else if (sign === ']' && depth === 0) break;
@@ -198,15 +202,6 @@ function parseList<T>(value: unknown, most: number, parse: (item: unknown) => T 
   if (!Array.isArray(value) || value.length > most) return null;
   const items = value.map(parse);
   return items.every((item) => item !== null) ? (items as T[]) : null;
-}
-
-/** `undefined` for what is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a value is an object, and no list. */

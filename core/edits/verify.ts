@@ -2,7 +2,8 @@ import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { createPause } from '../pause.ts';
 import { strict, strictObject } from '../schemas/shapes.ts';
-import { isObject, parseJson, type Verdict, VERDICTS } from './operations.ts';
+import { findJson, parseReply } from '../json-reply.ts';
+import { isObject, type Verdict, VERDICTS } from './operations.ts';
 import {
   fencePrompt,
   joinPrompt,
@@ -94,7 +95,7 @@ export async function toVerifierPrompt(
 
 /** The verdicts by operation; `null` for a reply of another form. Two different ones are `unsure`. */
 export function parseVerdicts(reply: string): Map<number, Verdict> | null {
-  const parsed = parseJson(reply);
+  const parsed = parseReply(findJson(reply, { type: 'object', required: ['verdicts'] }));
   if (!isObject(parsed) || !Array.isArray(parsed['verdicts'])) return null;
   const verdicts = new Map<number, Verdict>();
   for (const item of parsed['verdicts'] as unknown[]) {

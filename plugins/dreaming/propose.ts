@@ -1,7 +1,7 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
-import { DREAM_KINDS, parseEdits, parseJson, type Verdict } from '../../core/edits/operations.ts';
+import { DREAM_KINDS, parseEdits, type Verdict } from '../../core/edits/operations.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,
@@ -12,6 +12,7 @@ import type { PromptText } from '../../core/edits/prompt-text.ts';
 import type { EditedMemory } from '../../core/edits/workspace.ts';
 import { toMemoryError } from '../../core/errors.ts';
 import { countLines } from '../../core/files/content.ts';
+import { parseReply } from '../../core/json-reply.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { toLineRanges } from '../../core/telemetry/shown-lines.ts';
 import { askModel, type TokenMeter } from './ask.ts';
@@ -91,7 +92,7 @@ export async function propose(
   checkStop(run);
   const parsed = parseEdits(reply.text, DREAM_KINDS);
   if (parsed === null) {
-    const isJson = parseJson(reply.text) !== undefined;
+    const isJson = parseReply(reply.text) !== undefined;
     throw createProviderError(
       'MODEL_FAILED',
       { reason: 'malformed', ...(isJson ? {} : { problem: 'not_json' as const }) },

@@ -1,12 +1,16 @@
 import Type from 'typebox';
 import { ConfigError } from '../../core/config/error.ts';
 import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
-import type { Embedder } from '../../core/contracts/embedder.ts';
+import type { Embedder, EmbedOptions } from '../../core/contracts/embedder.ts';
 import { findEmbeddingModel, USUAL_MAX_TOKENS } from '../../core/embedding-models.ts';
+import type { MemoryError } from '../../core/errors.ts';
+import { createPause } from '../../core/pause.ts';
+import { type ProviderFailure, readFailure } from '../../core/provider-failure.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
+import type { AnswerLimits } from '../provider-http/read-answer.ts';
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 
@@ -49,14 +53,15 @@ const OPTIONS = {
 export type OpenAIEmbedderOptions = OptionsOf<typeof OPTIONS>;
 
 /** 64 vectors of 65,536 numbers in JSON are more, but those of any model that there is are less. */
-const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+const ANSWER_LIMITS: AnswerLimits = { bytes: 32 * 1024 ** 2, depth: 16, values: 5_000_000 };
 
 /**
  * Embeddings of any server that speaks OpenAI's API: OpenAI, Ollama, vLLM, LM Studio. Throws a
  * `ConfigError` that names the wrong options.
  *
- * A server that refuses `dimensions` is asked without it from then on; a vector of another length
- * than `dimensions` is an error all the same.
+ * A server that refuses `dimensions` or `encoding_format` is asked without it from then on; a vector of
+ * another length than `dimensions` is an error all the same. A batch that is refused, or that takes too
+ * long, is halved, and so are those after it.
  *
  * @example
  * createMemoryService({
@@ -75,42 +80,85 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     provider: 'openai',
     codes: { failed: 'EMBEDDING_FAILED', timedOut: 'EMBEDDING_FAILED' },
     keyedUrl: OPENAI_URL,
-    maxResponseBytes: MAX_RESPONSE_BYTES,
+    limits: ANSWER_LIMITS,
   });
   const family = findEmbeddingModel(model);
   const known = family?.dimensions ?? null;
   const dimensions = settings.dimensions ?? known ?? missingDimensions(model);
   const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
-  let takesDimensions = dimensions !== known;
+  let format: RequestFormat = { encoding: true, dimensions: dimensions !== known };
+  /** Whether a request of this format went through: then a refusal has another reason. */
+  let isProven = false;
+  /** The most texts of a request that the server takes, and that it embeds in time. */
+  let taken = batchSize;
+  let inTime = batchSize;
 
   async function request(
     input: readonly string[],
     signal: AbortSignal,
-    withDimensions: boolean,
+    own: RequestFormat,
   ): Promise<Answer> {
-    const answer: unknown = await client.embeddings.create(
-      {
+    // Not `embeddings.create`: without an encoding_format it asks for base64.
+    const answer: unknown = await client.post('/embeddings', {
+      body: {
         model,
         input: [...input],
-        encoding_format: 'float',
-        ...(withDimensions ? { dimensions } : {}),
+        ...(own.encoding ? { encoding_format: 'float' } : {}),
+        ...(own.dimensions ? { dimensions } : {}),
       },
-      { signal },
-    );
-    return readAnswer(answer, input.length, dimensions);
+      signal,
+    });
+    const read = await readAnswer(answer, input.length, dimensions);
+    // Only what went through says that the format was the matter.
+    [format, isProven] = [own, true];
+    return read;
   }
 
-  async function embedBatch(input: readonly string[], signal: AbortSignal): Promise<Answer> {
-    if (!takesDimensions) return await request(input, signal, false);
+  /** Sends the request in the known format, and in others while none was ever taken. */
+  async function ask(input: readonly string[], signal: AbortSignal): Promise<Answer> {
     try {
-      return await request(input, signal, true);
+      return await request(input, signal, format);
     } catch (error) {
-      const { status } = toFault(error);
-      if (status !== 400 && status !== 422) throw error;
-      const answer = await request(input, signal, false);
-      // Only what went through says that the dimensions were the matter.
-      takesDimensions = false;
-      return answer;
+      const fault = toFault(error);
+      if (!isRefused(fault)) throw error;
+      for (const other of isProven ? named(format, fault) : otherFormats(format, fault)) {
+        try {
+          return await request(input, signal, other);
+        } catch (again) {
+          if (!isRefused(toFault(again))) throw again;
+        }
+      }
+      throw error;
+    }
+  }
+
+  async function embedBatch(
+    batch: readonly string[],
+    options: EmbedOptions,
+  ): Promise<Float32Array[]> {
+    const begin = performance.now();
+    try {
+      const answer = await call(options, (signal) => ask(batch, signal));
+      options.onTokens?.(answer.tokens);
+      const tookMs = performance.now() - begin;
+      if (batch.length >= inTime && tookMs < timeoutMs / 4)
+        inTime = Math.min(2 * inTime, batchSize);
+      return answer.vectors;
+    } catch (error) {
+      const failure = readFailure((error as MemoryError).details);
+      const isSlow = failure !== null && isTooSlow(failure);
+      const isLarge = failure !== null && isTooLarge(failure);
+      if (batch.length === 1 || options.signal?.aborted === true || !(isSlow || isLarge)) {
+        throw error;
+      }
+      const half = Math.ceil(batch.length / 2);
+      // Known at once: the caller may give up before the half is done.
+      if (isSlow) inTime = Math.min(inTime, half);
+      const first = await embedBatch(batch.slice(0, half), options);
+      const second = await embedBatch(batch.slice(half), options);
+      // One text that is refused on its own says nothing of the number.
+      if (isLarge) taken = Math.min(taken, half);
+      return [...first, ...second];
     }
   }
 
@@ -120,17 +168,63 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     dimensions,
     maxTokens: settings.maxTokens ?? family?.maxTokens ?? USUAL_MAX_TOKENS,
     prefixes: { question: settings.questionPrefix, passage: settings.passagePrefix },
-    async embed(texts, { signal, onTokens, onFailure }) {
+    async embed(texts, options) {
       const vectors: Float32Array[] = [];
-      for (let at = 0; at < texts.length; at += batchSize) {
-        const batch = texts.slice(at, at + batchSize);
-        const answer = await call({ signal, onFailure }, (own) => embedBatch(batch, own));
-        vectors.push(...answer.vectors);
-        onTokens?.(answer.tokens);
+      while (vectors.length < texts.length) {
+        const batch = texts.slice(vectors.length, vectors.length + Math.min(taken, inTime));
+        vectors.push(...(await embedBatch(batch, options)));
       }
       return vectors;
     },
   };
+}
+
+/** What a request says beside the texts; detected from refusals and cached. */
+interface RequestFormat {
+  /** Voyage refuses `float`, others the parameter. */
+  encoding: boolean;
+  dimensions: boolean;
+}
+
+function isRefused({ reason, status }: ProviderFault): boolean {
+  return reason === 'rejected' && [400, 415, 422].includes(status ?? 400);
+}
+
+/** The formats to try after a refusal: first what it names. */
+function otherFormats(format: RequestFormat, fault: ProviderFault): RequestFormat[] {
+  const both = { encoding: false, dimensions: false };
+  const others = [
+    ...named(format, fault),
+    { ...format, dimensions: false },
+    { ...format, encoding: false },
+    both,
+  ];
+  return others.filter(
+    (other, at) => !isSame(other, format) && others.findIndex((each) => isSame(each, other)) === at,
+  );
+}
+
+function named(format: RequestFormat, { said }: ProviderFault): RequestFormat[] {
+  if (format.encoding && /encoding_?format/i.test(said)) return [{ ...format, encoding: false }];
+  if (format.dimensions && /dimension|matryoshka/i.test(said)) {
+    return [{ ...format, dimensions: false }];
+  }
+  return [];
+}
+
+function isSame(left: RequestFormat, right: RequestFormat): boolean {
+  return left.encoding === right.encoding && left.dimensions === right.dimensions;
+}
+
+/** The limit of a gateway before the server counts as well. */
+function isTooSlow({ reason, providerStatus = 0 }: ProviderFailure): boolean {
+  return reason === 'timeout' || [504, 524].includes(providerStatus);
+}
+
+/** Refused in whatever words, or answered with another number of vectors: it may have dropped some. */
+function isTooLarge({ reason, problem, providerStatus }: ProviderFailure): boolean {
+  if (reason === 'rejected') return [400, 413, 422, 500, undefined].includes(providerStatus);
+  return reason === 'too_large' || problem === 'other_count';
 }
 
 /** The vectors of one request, and the tokens that the provider counted. */
@@ -139,34 +233,66 @@ interface Answer {
   tokens: number;
 }
 
-/** Takes an answer apart, trusting nothing of it: each index once, each vector of finite numbers. */
-function readAnswer(answer: unknown, count: number, dimensions: number): Answer {
-  const { data, usage } = toObject(answer);
+/** Takes an answer apart, trusting nothing of it: each text one vector, each vector of finite numbers. */
+async function readAnswer(answer: unknown, count: number, dimensions: number): Promise<Answer> {
+  // llama.cpp gives the list alone where the base URL has no /v1.
+  const { data, usage } =
+    Array.isArray(answer) && answer.length > 0
+      ? { data: answer as unknown[], usage: null }
+      : toObject(answer);
   if (!Array.isArray(data)) throw new ProviderFault('malformed');
   if (data.length === 0 && count > 0) throw new ProviderFault('empty');
-  if (data.length !== count) throw new ProviderFault('malformed');
-  const vectors = new Array<Float32Array | undefined>(count).fill(undefined);
-  for (const [place, item] of data.entries()) {
-    // Some servers leave the index out, and keep the order.
-    const { index = place, embedding } = toObject(item);
-    if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= count) {
-      throw new ProviderFault('malformed');
-    }
-    if (vectors[index as number] !== undefined) throw new ProviderFault('malformed');
-    vectors[index as number] = toVector(embedding, dimensions);
+  if (data.length !== count) throw new ProviderFault('malformed', { problem: 'other_count' });
+  const items = (data as unknown[]).map(toObject);
+  const places = toPlaces(items.map(({ index }) => index));
+  const vectors = new Array<Float32Array>(count);
+  const pause = createPause();
+  for (const [at, { embedding }] of items.entries()) {
+    vectors[places[at] as number] = toVector(embedding, dimensions);
+    await pause();
   }
-  return { vectors: vectors as Float32Array[], tokens: readTokens(usage, 'prompt_tokens') };
+  return { vectors, tokens: readTokens(usage, 'prompt_tokens') };
 }
 
-function toVector(embedding: unknown, dimensions: number): Float32Array {
-  if (!Array.isArray(embedding)) throw new ProviderFault('malformed');
-  if (embedding.length !== dimensions) {
-    const { length: vectorLength } = embedding;
+/**
+ * The place of each vector. Their indexes say so if each text has one of its own. Indexes that only go
+ * up say nothing beside the order: all 0, counted from 1, or begun anew for each part of a batch.
+ * Anything else could give a text the vector of another one.
+ */
+function toPlaces(given: readonly unknown[]): number[] {
+  const order = given.map((_, at) => at);
+  if (given.every((index) => index === undefined || index === null)) return order;
+  const indexes = given.map((index) =>
+    typeof index === 'string' && /^\d{1,9}$/.test(index) ? Number(index) : index,
+  );
+  if (!indexes.every((index) => Number.isInteger(index))) throw new ProviderFault('malformed');
+  const numbers = indexes as number[];
+  const isEach = new Set(numbers).size === numbers.length;
+  if (isEach && numbers.every((index) => index >= 0 && index < numbers.length)) return numbers;
+  const [first = 0] = numbers;
+  const goesUp = numbers.every(
+    (index, at) => at === 0 || index === first || index === (numbers[at - 1] as number) + 1,
+  );
+  if (first < 0 || first > 1 || !goesUp) throw new ProviderFault('malformed');
+  return order;
+}
+
+function toVector(given: unknown, dimensions: number): Float32Array {
+  // llama.cpp gives a list of one vector where the base URL has no /v1.
+  const [only] = Array.isArray(given) && given.length === 1 ? (given as unknown[]) : [];
+  const embedding = Array.isArray(only) ? (only as unknown[]) : given;
+  const numbers = typeof embedding === 'string' ? unpackVector(embedding) : embedding;
+  if (!Array.isArray(numbers) && !(numbers instanceof Float32Array)) {
+    throw new ProviderFault('malformed');
+  }
+  if (numbers.length !== dimensions) {
+    const { length: vectorLength } = numbers;
     throw new ProviderFault('malformed', { problem: 'other_dimensions', vectorLength });
   }
   const vector = new Float32Array(dimensions);
   let isZero = true;
-  for (const [place, value] of (embedding as unknown[]).entries()) {
+  for (let place = 0; place < dimensions; place += 1) {
+    const value: unknown = numbers[place];
     if (typeof value !== 'number') throw new ProviderFault('malformed');
     vector[place] = value;
     // 1e39 is finite as a number, and infinite as one of 32 bits.
@@ -175,6 +301,15 @@ function toVector(embedding: unknown, dimensions: number): Float32Array {
   }
   if (isZero) throw new ProviderFault('malformed');
   return vector;
+}
+
+/** A vector as base64 of its 32-bit numbers, as some servers give it whatever they are asked for. */
+function unpackVector(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length === 0 || bytes.length % 4 !== 0 || bytes.toString('base64') !== text.trim()) {
+    throw new ProviderFault('malformed');
+  }
+  return Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(4 * at));
 }
 
 function missingDimensions(model: string): never {

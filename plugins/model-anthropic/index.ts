@@ -8,7 +8,8 @@ import type {
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
-import { readTokens, toObject } from '../provider-http/answer.ts';
+import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
+import { readText, readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
 import { ANSWER_TOOL, nameOf, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
@@ -131,8 +132,8 @@ function readAnswer(
   const isCutOff = ending === 'max_tokens' || ending === 'model_context_window_exceeded';
   if (isCutOff && !acceptsCutOff) throw new ProviderFault('cut_off');
   if (!Array.isArray(content)) throw new ProviderFault('malformed');
-  const blocks = content.map(toObject);
-  const text = schema === undefined ? readText(blocks) : readToolInput(blocks, schema);
+  const text =
+    schema === undefined ? withoutFirstThoughts(readText(content)) : readToolInput(content, schema);
   if (text.trim() === '') throw new ProviderFault(isCutOff ? 'cut_off' : 'empty');
   return {
     text,
@@ -142,15 +143,14 @@ function readAnswer(
   };
 }
 
-function readText(blocks: readonly Record<string, unknown>[]): string {
-  const texts = blocks.filter(({ type }) => type === 'text').map(({ text }) => text);
-  if (texts.some((text) => typeof text !== 'string')) throw new ProviderFault('malformed');
-  return texts.join('');
-}
-
-function readToolInput(blocks: readonly Record<string, unknown>[], schema: JsonSchema): string {
-  const call = blocks.find(({ type, name }) => type === 'tool_use' && name === nameOf(schema));
+function readToolInput(content: readonly unknown[], schema: JsonSchema): string {
+  const call = content
+    .map(toObject)
+    .find(({ type, name }) => type === 'tool_use' && name === nameOf(schema));
   // Without the call there may be words: what they say is for the caller's check of the schema.
-  if (call === undefined) return readText(blocks);
-  return unwrapToolInput(toObject(call['input']), schema);
+  if (call === undefined) return findJson(readText(content), schema);
+  const { input } = call;
+  // An object by the API; some servers give its text.
+  const value = typeof input === 'string' ? parseReply(input) : input;
+  return unwrapToolInput(toObject(value), schema);
 }

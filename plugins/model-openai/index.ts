@@ -7,16 +7,15 @@ import type {
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
-import { readTokens, toObject } from '../provider-http/answer.ts';
+import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
+import { readText, readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import {
   ANSWER_TOOL,
   nameOf,
   askForJson,
-  isJson,
   isStrictSchema,
   toToolSchema,
-  unwrapJson,
   unwrapToolInput,
 } from '../provider-http/json-reply.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
@@ -54,7 +53,7 @@ interface RequestFormat {
  *
  * A server that refuses a JSON Schema is asked to call a tool of that schema, from then on, and one
  * that refuses that too for JSON in the prompt; so is one that takes a schema and does not keep to it.
- * The reply's code fence and thoughts are taken off.
+ * Of a reply the JSON counts, without thoughts, words and code fences around it.
  *
  * @example
  * createMemoryService({
@@ -89,9 +88,13 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
         );
         // Only a request that went through proves that the format was the reason.
         known = format;
-        const result = readAnswer(answer, request, format);
+        const result = readAnswer(answer, request);
         // Taken, and not kept to: the next one says it in words as well.
-        if (request.schema !== undefined && result.isCutOff !== true && !isJson(result.text)) {
+        if (
+          request.schema !== undefined &&
+          result.isCutOff !== true &&
+          parseReply(result.text) === undefined
+        ) {
           known.inWords = true;
         }
         return result;
@@ -175,32 +178,35 @@ function otherFormat(
 }
 
 function isAboutLimit(error: unknown): boolean {
-  const { param, message } = error as { param?: unknown; message?: unknown };
-  return [param, message].some((text) => /max(?:_completion)?_tokens/.test(String(text)));
+  return /max(?:_completion)?_tokens/.test(toFault(error).said);
 }
+
+/** How replies end that are not complete, in the words of different servers. */
+const CUT_OFF = /^(?:length|max_tokens|max_output_tokens|model_length|max_length)$/;
+const REFUSED = /^(?:content_?filter|safety|recitation|refusal|prohibited_content|blocklist|spii)/;
+const FAILED = /^(?:error|abort|insufficient_system_resource|engine_overloaded|network_error)/;
 
 /** Takes an answer apart, trusting nothing of it. */
 function readAnswer(
   answer: unknown,
   { schema, acceptsCutOff = false }: GenerateRequest,
-  { json }: RequestFormat,
 ): GenerateResult {
   const { choices, usage } = toObject(answer);
   if (!Array.isArray(choices)) throw new ProviderFault('malformed');
   if (choices.length === 0) throw new ProviderFault('empty');
-  const { message, finish_reason: ending } = toObject(choices[0]);
-  const { content, refusal, tool_calls: calls } = toObject(message);
-  if (ending === 'content_filter' || (typeof refusal === 'string' && refusal !== '')) {
+  const choice = toObject(choices[0]);
+  const ending = String(choice['finish_reason'] ?? '').toLowerCase();
+  if (FAILED.test(ending)) throw new ProviderFault('unavailable');
+  const message = toObject(choice['message']);
+  const { refusal } = message;
+  if (REFUSED.test(ending) || (typeof refusal === 'string' && refusal !== '')) {
     throw new ProviderFault('refused');
   }
-  const isCutOff = ending === 'length';
+  const isCutOff = CUT_OFF.test(ending);
   if (isCutOff && !acceptsCutOff) throw new ProviderFault('cut_off');
-  const isTool = schema !== undefined && json === 'tool' && Array.isArray(calls);
-  const said = isTool ? readToolInput(calls, schema) : null;
+  const text = schema === undefined ? readWords(message) : readJson(message, schema);
   // Thoughts may take all the tokens.
-  if (isCutOff && said === null && isNothing(content)) throw new ProviderFault('cut_off');
-  const text = said ?? readContent(content, schema);
-  if (text.trim() === '') throw new ProviderFault('empty');
+  if (text.trim() === '') throw new ProviderFault(isCutOff ? 'cut_off' : 'empty');
   return {
     text,
     ...(isCutOff ? { isCutOff } : {}),
@@ -209,24 +215,42 @@ function readAnswer(
   };
 }
 
-function readContent(content: unknown, schema: JsonSchema | undefined): string {
-  if (isNothing(content)) throw new ProviderFault('empty');
-  if (typeof content !== 'string') throw new ProviderFault('malformed');
-  return schema === undefined ? content : unwrapJson(content);
+function readWords({ content }: Record<string, unknown>): string {
+  return withoutFirstThoughts(readText(content));
 }
 
-function isNothing(content: unknown): boolean {
-  return content === null || content === undefined || content === '';
+/** The JSON of a message: of the tool's call, of what it says, or of what only its thoughts say. */
+function readJson(message: Record<string, unknown>, schema: JsonSchema): string {
+  const { content, tool_calls: calls, function_call: call } = message;
+  const functions = (Array.isArray(calls) ? (calls as unknown[]) : [{ function: call }]).map(
+    (each) => toRecord(toRecord(each)?.['function']) ?? {},
+  );
+  const own = functions.find(({ name }) => name === nameOf(schema));
+  if (own !== undefined) return readToolInput(own, schema);
+  // Some servers give the JSON as it is, not as a text.
+  const isValue = typeof content === 'object' && content !== null && !Array.isArray(content);
+  const text = isValue ? JSON.stringify(content) : findJson(readText(content), schema);
+  if (text !== '') return text;
+  // A proxy may have made a tool of the schema, with a name of its own.
+  const [only] = functions;
+  const isOnly = functions.length === 1 && toRecord(parseReply(String(only?.['arguments'])));
+  if (only !== undefined && isOnly) return readToolInput(only, schema);
+  // Where a server takes the whole reply for thoughts, it is there: never thoughts with JSON in them.
+  const thoughts = message['reasoning_content'] ?? message['reasoning'];
+  const isReply = typeof thoughts === 'string' && toRecord(parseReply(thoughts)) !== null;
+  return isReply ? thoughts.trim() : '';
 }
 
-/** The arguments of the call; `null` where there is none, as the words that came may be the JSON. */
-function readToolInput(calls: readonly unknown[], schema: JsonSchema): string | null {
-  const functions = calls.map((call) => toObject(toObject(call)['function']));
-  const call = functions.find(({ name }) => name === nameOf(schema));
-  if (call === undefined) return null;
-  const { arguments: input } = call;
-  // A text by the API; some servers give the object itself.
+/** The arguments of a call: a text by the API; some servers give the object itself. */
+function readToolInput({ arguments: input }: Record<string, unknown>, schema: JsonSchema): string {
   if (typeof input === 'object') return unwrapToolInput(toObject(input), schema);
   if (typeof input !== 'string') throw new ProviderFault('malformed');
-  return isJson(input) ? unwrapToolInput(toObject(JSON.parse(input)), schema) : input;
+  const json = findJson(input, toToolSchema(schema));
+  const value = parseReply(json);
+  return value === undefined ? json : unwrapToolInput(toObject(value), schema);
+}
+
+function toRecord(value: unknown): Record<string, unknown> | null {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Record<string, unknown>) : null;
 }

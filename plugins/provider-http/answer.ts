@@ -16,3 +16,23 @@ export function readTokens(usage: unknown, name: string): number {
   const value = (usage as Record<string, unknown>)[name];
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
 }
+
+/**
+ * The text of a content, as a text or as a list of parts. The parts of reasoning models that hold their
+ * thoughts are left out. Throws a `ProviderFault`: `refused` for a part that refuses.
+ */
+export function readText(content: unknown): string {
+  if (content === null || content === undefined) return '';
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) throw new ProviderFault('malformed');
+  return (content as unknown[])
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const { type = 'text', text } = toObject(part);
+      if (type === 'refusal') throw new ProviderFault('refused');
+      if (type !== 'text' && type !== 'output_text') return '';
+      if (typeof text !== 'string') throw new ProviderFault('malformed');
+      return text;
+    })
+    .join('');
+}

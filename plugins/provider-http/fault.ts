@@ -13,6 +13,11 @@ export class ProviderFault extends Error {
   readonly status: number | null;
   /** Milliseconds that the provider asked to wait; `null` when it did not. */
   readonly retryAfterMs: number | null;
+  /** What the provider calls the failure, and its own words, as far as they are safe to show. */
+  readonly providerCode: string | null;
+  readonly providerMessage: string | null;
+  /** All that it said, to find out what it refuses; never shown. */
+  readonly said: string;
   /** Whether the same request may go through later. */
   readonly isTransient: boolean;
 
@@ -23,6 +28,9 @@ export class ProviderFault extends Error {
       vectorLength?: number;
       status?: number;
       retryAfterMs?: number | null;
+      providerCode?: string;
+      providerMessage?: string;
+      said?: string;
       isTransient?: boolean;
       cause?: unknown;
     } = {},
@@ -34,6 +42,9 @@ export class ProviderFault extends Error {
     this.vectorLength = more.vectorLength ?? null;
     this.status = more.status ?? null;
     this.retryAfterMs = more.retryAfterMs ?? null;
+    this.providerCode = more.providerCode ?? null;
+    this.providerMessage = more.providerMessage ?? null;
+    this.said = more.said ?? '';
     this.isTransient =
       more.isTransient ?? ['unreachable', 'rate_limited', 'unavailable'].includes(reason);
   }
@@ -51,6 +62,7 @@ export function toProviderError(
   { provider, codes, timeoutMs }: { provider: string; codes: FaultCodes; timeoutMs: number },
 ): MemoryError {
   const { reason, problem, vectorLength, status, retryAfterMs } = fault;
+  const { providerCode, providerMessage } = fault;
   return createProviderError(
     reason === 'timeout' ? codes.timedOut : codes.failed,
     {
@@ -58,6 +70,8 @@ export function toProviderError(
       ...(problem === null ? {} : { problem }),
       ...(vectorLength === null ? {} : { vectorLength }),
       ...(status === null ? {} : { providerStatus: status }),
+      ...(providerCode === null ? {} : { providerCode }),
+      ...(providerMessage === null ? {} : { providerMessage }),
       ...(reason === 'timeout' ? { limitMs: timeoutMs } : {}),
     },
     {
@@ -69,45 +83,27 @@ export function toProviderError(
 }
 
 /**
- * Reads what an SDK threw: its own classes are known by their members alone, as those of `openai`
- * and `@anthropic-ai/sdk` have the same.
+ * Reads what an SDK threw: it wraps what the provider's `fetch` has thrown. That has read the status and
+ * the JSON of the answer, so that only what the SDK makes of it can be wrong.
  */
 export function toFault(thrown: unknown): ProviderFault {
   for (let at: unknown = thrown, depth = 0; at instanceof Error && depth < 5; depth += 1) {
     if (at instanceof ProviderFault) return at;
     at = at.cause;
   }
-  const { status, headers } = thrown as { status?: unknown; headers?: unknown };
-  if (typeof status === 'number') return toStatusFault(status, headers, thrown);
-  // What an answer of 2xx breaks in the SDK's hands: JSON that is none, members that are not there.
-  if (thrown instanceof SyntaxError) {
-    return new ProviderFault('malformed', { problem: 'not_json', cause: thrown });
-  }
-  const isParsing = thrown instanceof TypeError;
+  const isParsing = thrown instanceof TypeError || thrown instanceof SyntaxError;
   return new ProviderFault(isParsing ? 'malformed' : 'unreachable', { cause: thrown });
 }
 
-function toStatusFault(status: number, headers: unknown, cause: unknown): ProviderFault {
-  const retryAfterMs = headers instanceof Headers ? readRetryAfter(headers) : null;
-  const told = headers instanceof Headers ? headers.get('x-should-retry') : null;
-  const more = {
-    status,
-    retryAfterMs,
-    cause,
-    ...(told === 'false' ? { isTransient: false } : {}),
-  };
-  if (status === 401 || status === 403) return new ProviderFault('unauthorized', more);
-  if (status === 429) return new ProviderFault('rate_limited', more);
-  if (status === 408 || status === 409 || status >= 500) {
-    return new ProviderFault('unavailable', more);
-  }
-  return new ProviderFault('rejected', more);
-}
-
-/** `Retry-After` in seconds or as a date, or `retry-after-ms`; in milliseconds, never negative. */
+/**
+ * `Retry-After` in seconds or as a date, `retry-after-ms`, or Azure's `x-ms-retry-after-ms`; in
+ * milliseconds, never negative.
+ */
 export function readRetryAfter(headers: Headers, now: number = Date.now()): number | null {
-  const exact = headers.get('retry-after-ms');
-  if (exact !== null && /^\d{1,9}(?:\.\d{1,3})?$/.test(exact)) return Number(exact);
+  for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
+    const exact = headers.get(name);
+    if (exact !== null && /^\d{1,9}(?:\.\d{1,3})?$/.test(exact)) return Number(exact);
+  }
   const text = headers.get('retry-after');
   if (text === null) return null;
   if (/^\d{1,9}(?:\.\d{1,3})?$/.test(text)) return Number(text) * 1000;

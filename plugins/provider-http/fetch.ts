@@ -2,10 +2,10 @@ import { lookup as resolveName, type LookupAddress, type LookupOptions } from 'n
 import http from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { isAllowedAddress, isAllowedBaseUrl } from '../../core/config/base-url.ts';
 import type { FailureProblem } from '../../core/provider-failure.ts';
 import { ProviderFault } from './fault.ts';
+import { type AnswerLimits, readAnswer } from './read-answer.ts';
 
 /** The part of `fetch` that an SDK uses. */
 export type ProviderFetch = (
@@ -32,19 +32,20 @@ const HEADERS_SENT = new Set([
 /**
  * Makes a `fetch` for one provider, which does what the global one cannot: it looks at the address
  * that a name was resolved to before it connects there (a check in front of `fetch` would look at
- * another answer of the name server's), follows no redirect, reads at most `maxResponseBytes`
- * (unpacked), and sends no header but those that the API needs. Answers come whole.
+ * another answer of the name server's), follows no redirect, reads and parses an answer within limits,
+ * and sends no header but those that the API needs. Answers come whole.
  *
- * It rejects with a `ProviderFault`: `address_refused`, `redirected`, `too_large`, `unreachable`, or
- * `aborted` when the signal says so.
+ * It rejects with a `ProviderFault`: `address_refused`, `redirected`, `too_large`, `unreachable`,
+ * `aborted` when the signal says so, and the reasons of {@link readAnswer}: only an answer that is a
+ * success gets to the SDK.
  */
 export function createProviderFetch(options: {
   baseUrl: string;
-  maxResponseBytes: number;
+  limits: AnswerLimits;
   /** For tests; default the system's. */
   resolve?: Resolve;
 }): ProviderFetch {
-  const { baseUrl, maxResponseBytes, resolve = resolveName } = options;
+  const { baseUrl, limits, resolve = resolveName } = options;
   const base = new URL(baseUrl);
   const { request } = base.protocol === 'https:' ? https : http;
   const Agent = base.protocol === 'https:' ? https.Agent : http.Agent;
@@ -57,7 +58,8 @@ export function createProviderFetch(options: {
     if (url.origin !== base.origin || !isAllowedBaseUrl(url.origin)) {
       throw new ProviderFault('address_refused');
     }
-    const body = typeof init.body === 'string' ? Buffer.from(init.body, 'utf8') : null;
+    const sentText = typeof init.body === 'string' ? init.body : null;
+    const body = sentText === null ? null : Buffer.from(sentText, 'utf8');
     const headers: Record<string, string> = { 'accept-encoding': 'gzip, deflate, br' };
     new Headers(init.headers).forEach((value, name) => {
       if (HEADERS_SENT.has(name)) headers[name] = value;
@@ -71,7 +73,7 @@ export function createProviderFetch(options: {
         url,
         { method, headers, agent, lookup, ...(signal instanceof AbortSignal ? { signal } : {}) },
         (answer) => {
-          readAnswer(answer, maxResponseBytes).then(done, (error: unknown) => {
+          readAnswer(answer, limits, sentText).then(done, (error: unknown) => {
             sent.destroy();
             fail(toFetchFault(error, signal));
           });
@@ -101,44 +103,6 @@ function guardLookup(protocol: string, resolve: Resolve): LookupFunction {
   };
 }
 
-async function readAnswer(answer: http.IncomingMessage, limit: number): Promise<Response> {
-  const status = answer.statusCode ?? 0;
-  if (status >= 300 && status < 400) throw new ProviderFault('redirected', { status });
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(answer.headers)) {
-    if (value === undefined || name === 'content-encoding' || name === 'content-length') continue;
-    headers.set(name, Array.isArray(value) ? value.join(', ') : value);
-  }
-  if (Number(answer.headers['content-length'] ?? 0) > limit) throw new ProviderFault('too_large');
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of unpack(answer)) {
-    size += (chunk as Uint8Array).byteLength;
-    if (size > limit) throw new ProviderFault('too_large');
-    chunks.push(chunk as Uint8Array);
-  }
-  const isBodiless = status === 204 || status === 205;
-  return new Response(isBodiless ? null : Buffer.concat(chunks), { status, headers });
-}
-
-function unpack(answer: http.IncomingMessage): AsyncIterable<unknown> {
-  const unpacker = {
-    gzip: createGunzip,
-    'x-gzip': createGunzip,
-    deflate: createInflate,
-    br: createBrotliDecompress,
-  }[answer.headers['content-encoding'] ?? ''];
-  if (unpacker === undefined) return answer;
-  const plain = unpacker();
-  answer.on('error', (error) => plain.destroy(error));
-  // An answer that breaks off ends in "aborted", not in an error of the stream.
-  answer.on('close', () => {
-    if (answer.complete) return;
-    plain.destroy(new ProviderFault('unreachable', { problem: 'connection_closed' }));
-  });
-  return answer.pipe(plain);
-}
-
 function toFetchFault(error: unknown, signal: unknown): ProviderFault {
   if (error instanceof ProviderFault) return error;
   if (signal instanceof AbortSignal && signal.aborted) {
@@ -147,7 +111,11 @@ function toFetchFault(error: unknown, signal: unknown): ProviderFault {
   const { code } = (error ?? {}) as { code?: unknown };
   const problem = findProblem(String(code));
   const reason = problem === 'not_unpacked' ? 'malformed' : 'unreachable';
-  return new ProviderFault(reason, { ...(problem === null ? {} : { problem }), cause: error });
+  return new ProviderFault(reason, {
+    ...(problem === null ? {} : { problem }),
+    // An SDK takes a cause with ETIMEDOUT in its name for its own time limit, and drops this error.
+    cause: new Error('The request failed.', { cause: error }),
+  });
 }
 
 /** Codes of Node's errors, by their beginnings. */

@@ -8,31 +8,6 @@ export function askForJson(system: string, schema: JsonSchema): string {
   );
 }
 
-/**
- * The JSON of a reply: without what small models put around it, a `<think>` block before it and a
- * code fence. The text as it is when there is neither; whether it is JSON, the caller finds out.
- */
-export function unwrapJson(reply: string): string {
-  const thought = reply.lastIndexOf('</think>');
-  const text = (thought === -1 ? reply : reply.slice(thought + '</think>'.length)).trim();
-  if (!text.startsWith('```')) return text;
-  const begin = text.indexOf('\n');
-  const end = text.lastIndexOf('```');
-  if (begin === -1) return text;
-  // The closing fence of a reply that was cut off is missing.
-  return text.slice(begin + 1, end > begin ? end : undefined).trim();
-}
-
-/** Whether a text is JSON. */
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** What the tool is for whose arguments are the reply, where a model is asked to call one. */
 export const ANSWER_TOOL = { description: 'Takes your answer: call it once.' } as const;
 

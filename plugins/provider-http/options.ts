@@ -4,6 +4,7 @@ import { ConfigError } from '../../core/config/error.ts';
 import type { OptionTable, ReadOptions } from '../../core/config/option.ts';
 import { callProvider, type CallOptions, type CallPolicy } from './call.ts';
 import { createProviderFetch, type ProviderFetch, type Resolve } from './fetch.ts';
+import type { AnswerLimits } from './read-answer.ts';
 
 /** The options that all providers have; the base URL and the time limit have their own defaults. */
 export function providerOptions<const Url extends string>(defaults: {
@@ -50,7 +51,7 @@ export function providerOptions<const Url extends string>(defaults: {
 type ProviderSettings = ReadOptions<ReturnType<typeof providerOptions>>;
 
 /** A longer answer was not meant for a memory. */
-const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
+const ANSWER_LIMITS: AnswerLimits = { bytes: 8 * 1024 * 1024, depth: 32 };
 
 /** A provider as its plugin uses it. */
 export interface Provider {
@@ -68,9 +69,9 @@ export function openProvider(
   options: ProviderSettings,
   {
     keyedUrl,
-    maxResponseBytes = MAX_RESPONSE_BYTES,
+    limits = ANSWER_LIMITS,
     ...named
-  }: Pick<CallPolicy, 'provider' | 'codes'> & { keyedUrl: string; maxResponseBytes?: number },
+  }: Pick<CallPolicy, 'provider' | 'codes'> & { keyedUrl: string; limits?: AnswerLimits },
 ): Provider {
   const { baseUrl, apiKey, resolve } = options;
   const { origin } = new URL(baseUrl);
@@ -79,7 +80,7 @@ export function openProvider(
   }
   const fetch = createProviderFetch({
     baseUrl,
-    maxResponseBytes,
+    limits,
     ...(resolve === null ? {} : { resolve }),
   });
   const policy = { ...options, ...named };

@@ -92,8 +92,11 @@ const QUESTIONS_KEPT = 256;
 /** Refusals that concern the text: the embedder itself works. */
 const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
 
-/** The answers to a text that is too long; of others, a smaller part is refused as well. */
-const TOO_LONG = new Set<unknown>([400, 413, 422]);
+/**
+ * The answers to a text that is too long, with 500 where a provider rejects it so, and without a status
+ * where the error came as a success; of others, a smaller part is refused as well.
+ */
+const TOO_LONG = new Set<unknown>([400, 413, 422, 500, undefined]);
 /** A passage is not tried in smaller parts than this, in tokens. */
 const LEAST_PART_TOKENS = 32;
 /** The tokens that models put before and after each text. */

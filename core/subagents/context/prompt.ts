@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../../contracts/tool.ts';
-import { isObject, parseJson } from '../../edits/operations.ts';
+import { findJson, parseReply } from '../../json-reply.ts';
+import { isObject } from '../../edits/operations.ts';
 import {
   fencePrompt,
   joinPrompt,
@@ -111,7 +112,7 @@ export function toLinesPrompt(files: readonly ShownFile[], question: ContextQues
 
 /** The planned searches; `null` for a reply of another form. */
 export function parseSearches(reply: string): string[] | null {
-  const parsed = parseJson(reply);
+  const parsed = parseReply(findJson(reply, { type: 'object', required: ['searches'] }));
   if (!isObject(parsed) || !Array.isArray(parsed['searches'])) return null;
   const searches = (parsed['searches'] as unknown[])
     .filter((search) => typeof search === 'string')
@@ -121,7 +122,7 @@ export function parseSearches(reply: string): string[] | null {
 
 /** The named lines, whether or not they exist; `null` for a reply of another form. */
 export function parseLines(reply: string): { path: string; line: number }[] | null {
-  const parsed = parseJson(reply);
+  const parsed = parseReply(findJson(reply, { type: 'object', required: ['lines'] }));
   if (!isObject(parsed) || !Array.isArray(parsed['lines'])) return null;
   return (parsed['lines'] as unknown[]).slice(0, SELECTED).flatMap((item) => {
     if (!isObject(item)) return [];

@@ -3,7 +3,12 @@ import type { MemoryError } from '../../../core/errors.ts';
 import { openai, type OpenAIEmbedderOptions } from '../../../plugins/embedder-openai/index.ts';
 import { embedWords } from '../../support/provider-server/embed.ts';
 import { EMBEDDINGS, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
-import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
+import {
+  type Behaviour,
+  type ProviderServer,
+  type Received,
+  startProviderServer,
+} from '../../support/provider-server/server.ts';
 import { rejection } from '../../support/rejection.ts';
 
 let server: ProviderServer;
@@ -73,11 +78,9 @@ describe('embeddings of an OpenAI-compatible server', () => {
 
   it('goes on with dimensions when it was not they that were refused', async () => {
     const own = embedder();
-    server.next(
-      ({ sendJson }) => sendJson(400, {}),
-      ({ sendJson }) => sendJson(400, {}),
-    );
+    server.always(({ sendJson }) => sendJson(400, {}));
     expect((await rejection(own.embed(TEXTS, {}))).details).toMatchObject({ reason: 'rejected' });
+    server.always(null);
     await own.embed(TEXTS, {});
     expect(server.received.at(-1)?.body.dimensions).toBe(8);
   });
@@ -105,9 +108,184 @@ describe('embeddings of an OpenAI-compatible server', () => {
   });
 });
 
+type Item = { index?: unknown; embedding: unknown };
+
+/** The proper answer with other items. */
+const withItems =
+  (change: (item: Item, at: number) => unknown): Behaviour =>
+  ({ proper, sendJson }) => {
+    const answer = proper() as { data: Item[] };
+    sendJson(200, { ...answer, data: answer.data.map(change) });
+  };
+
+const pack = (embedding: unknown): string =>
+  Buffer.from(Float32Array.from(embedding as number[]).buffer).toString('base64');
+
+const expected = (texts: readonly string[]) =>
+  texts.map((text) => Float32Array.from(embedWords(text, 8)));
+
+describe('the form of an answer', () => {
+  it.each<[string, Behaviour]>([
+    ['the index 0 for each vector', withItems((item) => ({ ...item, index: 0 }))],
+    ['no index', withItems(({ embedding }) => ({ embedding }))],
+    ['an index of null', withItems((item) => ({ ...item, index: null }))],
+    ['indexes as texts', withItems((item, at) => ({ ...item, index: String(at) }))],
+    ['indexes from 1 on', withItems((item, at) => ({ ...item, index: at + 1 }))],
+    ['indexes by parts of a batch', withItems((item, at) => ({ ...item, index: at % 2 }))],
+    ['packed vectors', withItems((item) => ({ ...item, embedding: pack(item.embedding) }))],
+    ['vectors in lists', withItems((item) => ({ ...item, embedding: [item.embedding] }))],
+    ['a list alone', ({ proper, sendJson }) => sendJson(200, (proper() as { data: unknown }).data)],
+    [
+      'indexes in another order',
+      ({ proper, sendJson }) => {
+        const answer = proper() as { data: Item[] };
+        const data = answer.data.map((item) => ({ ...item, index: String(item.index) }));
+        sendJson(200, { ...answer, data: data.reverse() });
+      },
+    ],
+  ])('may have %s', async (_what, behave) => {
+    const texts = [...TEXTS, 'They like water.', 'Nobody likes milk.'];
+    server.next(behave);
+    expect(await embedder().embed(texts, {})).toEqual(expected(texts));
+    expect(server.received).toHaveLength(1);
+  });
+
+  it.each([
+    [[0, 2, 1, 1]],
+    [[0, 0, 1, 3]],
+    [[2, 3, 4, 5]],
+    [[0, 1, 2, 4]],
+    [['a', 'b', 'c', 'd']],
+    [[0.5, 1, 2, 3]],
+  ])('is refused where its indexes may mix texts up: %j', async (indexes) => {
+    server.next(withItems((item, at) => ({ ...item, index: indexes[at] })));
+    const texts = [...TEXTS, 'They like water.', 'Nobody likes milk.'];
+    const error = await rejection(embedder().embed(texts, {}));
+    expect(error.details).toMatchObject({ reason: 'malformed' });
+  });
+});
+
+describe('a format that is refused', () => {
+  const refuseIf =
+    (isRefused: (body: Received['body']) => boolean, message = 'Bad request'): Behaviour =>
+    ({ body, proper, sendJson }) =>
+      isRefused(body) ? sendJson(400, { detail: message }) : sendJson(200, proper());
+  const sent = () =>
+    server.received.map(({ body }) => ['encoding_format' in body, 'dimensions' in body]);
+
+  it('is asked without encoding_format, from then on', async () => {
+    const own = embedder();
+    server.always(
+      refuseIf((body) => 'encoding_format' in body, "Argument 'encoding_format' is not valid."),
+    );
+    await own.embed(TEXTS, {});
+    await own.embed(TEXTS, {});
+    expect(sent()).toEqual([
+      [true, true],
+      [false, true],
+      [false, true],
+    ]);
+    server.always(null);
+  });
+
+  it('is found out without a word about it', async () => {
+    const own = embedder();
+    server.always(refuseIf((body) => 'encoding_format' in body || 'dimensions' in body));
+    await own.embed(TEXTS, {});
+    await own.embed(TEXTS, {});
+    expect(sent().at(-2)).toEqual([false, false]);
+    expect(sent().at(-1)).toEqual([false, false]);
+    expect(server.received.map(({ body }) => body.input.length)).toEqual([2, 2, 2, 2, 2]);
+    server.always(null);
+  });
+
+  it('is not looked for in other requests, once one went through', async () => {
+    const own = embedder();
+    await own.embed(TEXTS, {});
+    server.always(({ sendJson }) => sendJson(400, {}));
+    await rejection(own.embed(TEXTS.slice(0, 1), {}));
+    expect(server.received).toHaveLength(2);
+    server.always(null);
+  });
+});
+
+describe('a batch', () => {
+  const texts = Array.from({ length: 20 }, (_, index) => `text ${index}`);
+  const sizes = () => server.received.map(({ body }) => body.input.length as number);
+
+  it.each([
+    [413, { error: 'batch size 20 > maximum allowed batch size 5', error_type: 'Validation' }],
+    [422, { error: 'batch size 20 > maximum allowed batch size 5' }],
+    [400, { error: { code: 'InvalidParameter', message: 'Value error' } }],
+    [500, { error: { code: 500, message: 'input is too large to process' } }],
+  ])('that is too large is halved, and so are the next ones: %i %j', async (status, body) => {
+    const own = embedder({ maxRetries: 0 });
+    await own.embed(TEXTS, {});
+    server.received.length = 0;
+    server.always(({ body: { input }, proper, sendJson }) =>
+      input.length > 5 ? sendJson(status, body) : sendJson(200, proper()),
+    );
+    let tokens = 0;
+    const options = { onTokens: (count: number) => (tokens += count) };
+    expect(await own.embed(texts, options)).toEqual(expected(texts));
+    expect(tokens).toBe(60);
+    expect(sizes()).toEqual([20, 10, 5, 5, 10, 5, 5]);
+    server.received.length = 0;
+    await own.embed(texts, {});
+    expect(sizes()).toEqual([5, 5, 5, 5]);
+    server.always(null);
+  });
+
+  it('that comes back with fewer vectors than texts is halved', async () => {
+    const own = embedder();
+    server.always(({ proper, sendJson }) => {
+      const answer = proper() as { data: unknown[] };
+      sendJson(200, { ...answer, data: answer.data.slice(0, 8) });
+    });
+    expect(await own.embed(texts, {})).toEqual(expected(texts));
+    expect(sizes()).toEqual([20, 10, 5, 5, 10, 5, 5]);
+    server.always(null);
+  });
+
+  it('that takes too long is halved, and so are the next ones', async () => {
+    const own = embedder({ timeoutMs: 400 });
+    server.always(({ body: { input }, proper, sendJson }) => {
+      if (input.length <= 5) sendJson(200, proper());
+    });
+    expect(await own.embed(texts, {})).toEqual(expected(texts));
+    expect(sizes().slice(0, 4)).toEqual([20, 10, 5, 5]);
+    server.always(null);
+  });
+
+  it('with one text that is refused fails with the reason, and is no reason for smaller ones', async () => {
+    const own = embedder();
+    await own.embed(TEXTS, {});
+    server.always(({ body: { input }, proper, sendJson }) =>
+      input.includes('text 3') ? sendJson(400, { detail: 'too long' }) : sendJson(200, proper()),
+    );
+    const error = await rejection(own.embed(texts, {}));
+    expect(error.details).toMatchObject({ reason: 'rejected', providerStatus: 400 });
+    server.received.length = 0;
+    server.always(null);
+    await own.embed(texts, {});
+    expect(sizes()).toEqual([20]);
+  });
+
+  it('of an answer of lists without an end is not parsed', async () => {
+    server.always(({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(`{"data":[${'[],'.repeat(2_000_000)}1]}`);
+    });
+    const { details } = await rejection(embedder().embed(TEXTS.slice(0, 1), {}));
+    expect(details).toMatchObject({ reason: 'too_large', problem: 'too_complex' });
+    server.always(null);
+  });
+});
+
 describe('a server that misbehaves', () => {
   it.each([...TRANSPORT, ...EMBEDDINGS])('$name: $reason', async (misbehaviour) => {
     const { behave, reason, why, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
+    const { isHalved = false } = misbehaviour;
     const own = embedder(isEndless === true ? { timeoutMs: 250 } : {});
     server.always(behave);
     const error = await rejection(own.embed(TEXTS, {}));
@@ -115,7 +293,7 @@ describe('a server that misbehaves', () => {
     expect(error.details).toMatchObject({ provider: 'openai', reason });
     expect(error.message).toContain(why);
     expect(error.message).not.toContain('SECRET-OF-THE-PROVIDER');
-    expect(server.received).toHaveLength(isRetried === true ? 3 : 1);
+    expect(server.received).toHaveLength(isRetried === true ? 3 : isHalved ? 2 : 1);
     if (retryAfterSeconds !== undefined) expect(error.retryAfterSeconds).toBe(retryAfterSeconds);
     // And nothing of it stays behind.
     server.always(null);

@@ -272,6 +272,206 @@ describe('a model of an OpenAI-compatible server', () => {
   });
 });
 
+const JSON_REQUEST = { ...QUESTION, schema: SCHEMA };
+const TEA = '{"drink":"tea"}';
+
+/** An answer with this message, in the form of the server that the case names. */
+const answerWith =
+  (message: object, choice: object = {}): Behaviour =>
+  ({ body, sendJson }) =>
+    sendJson(200, {
+      ...(chatAnswer(body.model, '') as object),
+      choices: [{ index: 0, message: { role: 'assistant', ...message }, ...choice }],
+    });
+
+describe('the form of an answer', () => {
+  it.each([
+    [
+      'Mistral’s parts with thoughts',
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: '{"drink":"?"}' }] },
+          { type: 'text', text: TEA },
+        ],
+      },
+    ],
+    [
+      'Databricks’ parts with a summary',
+      {
+        content: [
+          { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
+          { type: 'text', text: '{"drink":' },
+          { type: 'text', text: '"tea"}' },
+        ],
+      },
+    ],
+    ['parts of the Responses API', { content: [{ type: 'output_text', text: TEA }] }],
+    ['parts that are texts', { content: ['{"drink":', '"tea"}'] }],
+    ['thoughts beside it', { reasoning_content: '{"drink":"?"}', content: TEA }],
+    ['JSON that the server took for thoughts', { reasoning_content: ` ${TEA}\n`, content: null }],
+    ['the same by its newer name', { reasoning: TEA, content: '' }],
+    ['JSON that is no text', { content: { drink: 'tea' } }],
+    ['words before a fence', { content: `Here it is:\n\`\`\`json\n${TEA}\n\`\`\`` }],
+    [
+      'a call in place of the content',
+      {
+        content: null,
+        tool_calls: [{ type: 'function', function: { name: 'answer', arguments: TEA } }],
+      },
+    ],
+    [
+      'a call of a proxy’s own tool',
+      {
+        content: '',
+        tool_calls: [{ type: 'function', function: { name: 'json_tool_call', arguments: TEA } }],
+      },
+    ],
+    [
+      'a call by its old name',
+      { content: null, function_call: { name: 'answer', arguments: TEA } },
+    ],
+    [
+      'a call with a fence in it',
+      {
+        tool_calls: [{ function: { name: 'answer', arguments: `\`\`\`json\n${TEA}\n\`\`\`` } }],
+      },
+    ],
+  ])('may be %s', async (_what, message) => {
+    server.next(answerWith(message, { finish_reason: 'stop' }));
+    expect((await model().generate(JSON_REQUEST)).text).toBe(TEA);
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('may be JSON that calls itself plain text', async () => {
+    server.next(({ body, response }) => {
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      response.end(`\uFEFF${JSON.stringify(chatAnswer(body.model, 'Tea.'))}`);
+    });
+    expect((await model().generate(QUESTION)).text).toBe('Tea.');
+  });
+
+  it('is of words without thoughts', async () => {
+    server.next(answerWith({ content: '<think>She likes tea.</think>\n\nTea.' }));
+    expect((await model().generate(QUESTION)).text).toBe('Tea.');
+  });
+
+  it.each(['stop', 'eos', 'eos_token', 'STOP', 'tool_calls', null, undefined])(
+    'may end with %s',
+    async (ending) => {
+      server.next(answerWith({ content: 'Tea.' }, { finish_reason: ending }));
+      expect((await model().generate(QUESTION)).text).toBe('Tea.');
+    },
+  );
+
+  it.each(['content_filter', 'content_filter: SAFETY', 'SAFETY', 'RECITATION'])(
+    'is a refusal where it ends with %s',
+    async (ending) => {
+      server.next(answerWith({ content: null }, { finish_reason: ending }));
+      const error = await rejection(model().generate(QUESTION));
+      expect(error.details).toMatchObject({ reason: 'refused' });
+    },
+  );
+
+  it('is not read where it would hold up everybody', async () => {
+    server.always(({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(`{"choices":[${'[],'.repeat(2_000_000)}1]}`);
+    });
+    const { details } = await rejection(model().generate(QUESTION));
+    expect(details).toMatchObject({ reason: 'too_large', problem: 'too_complex' });
+  });
+});
+
+describe('an error', () => {
+  const told = async (behave: Behaviour) => {
+    server.always(behave);
+    return await rejection(model().generate(QUESTION));
+  };
+  const sendError =
+    (status: number, body: unknown): Behaviour =>
+    ({ sendJson }) =>
+      sendJson(status, body);
+
+  it.each([
+    [
+      'of OpenAI',
+      { error: { message: 'No room.', type: 'server_error', code: null } },
+      'server_error: No room',
+    ],
+    ['of Ollama', { error: 'model is loading' }, 'model is loading'],
+    [
+      'of vLLM',
+      { object: 'error', message: 'No room.', type: 'BadRequest', code: 503 },
+      'BadRequest: No room',
+    ],
+    [
+      'of Gemini',
+      [{ error: { code: 503, message: 'No room.', status: 'UNAVAILABLE' } }],
+      'UNAVAILABLE: No room',
+    ],
+    ['of FastAPI', { detail: 'Service is busy' }, 'Service is busy'],
+    [
+      'of a validator',
+      { detail: [{ loc: ['body'], msg: 'No room.', type: 'missing' }] },
+      'missing: No room',
+    ],
+    ['of Mistral', { message: 'No room.', request_id: 'abc123' }, 'No room'],
+  ])('%s is told in its words', async (_of, body, words) => {
+    const error = await told(sendError(503, body));
+    expect(error.message).toContain(`the provider answered 503 (${words}).`);
+    expect(server.received).toHaveLength(3);
+  });
+
+  it.each([
+    [{ error: { code: 429, message: 'Slow down.' } }, 'rate_limited', 3],
+    [{ error: { code: '503', message: 'No.' } }, 'unavailable', 3],
+    [{ error: { message: 'Provider returned error', code: 502 } }, 'unavailable', 3],
+    [{ type: 'error', error: { type: 'overloaded_error' } }, 'unavailable', 3],
+    [{ object: 'error', code: 400, message: 'Too long.' }, 'rejected', 1],
+    [{ error: 'Unexpected endpoint or method. (POST /chat/completions)' }, 'rejected', 1],
+    [{ error: { code: 'insufficient_quota' } }, 'no_credit', 1],
+    [{ error: { code: 401, message: 'User not found.' } }, 'unauthorized', 1],
+    [{ error: { status: 'RESOURCE_EXHAUSTED' } }, 'rate_limited', 3],
+    [{ error: {}, choices: [] }, 'unavailable', 3],
+  ])('that comes as a success is one: %j is %s', async (body, reason, requests) => {
+    const error = await told(sendError(200, body));
+    expect(error.details).toMatchObject({ reason });
+    expect(server.received).toHaveLength(requests);
+  });
+
+  it('that is null is none', async () => {
+    server.next(({ proper, sendJson }) => sendJson(200, { ...(proper() as object), error: null }));
+    expect((await model().generate(QUESTION)).text).toMatch(/^You said/);
+  });
+
+  it('of a filter is a refusal, and no reason to ask in another form', async () => {
+    server.always(sendError(400, { error: { code: 'content_filter', message: 'No.' } }));
+    const error = await rejection(model().generate(JSON_REQUEST));
+    expect(error.details).toMatchObject({ reason: 'refused' });
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('repeats nothing of the prompt or of the key, whatever the provider says', async () => {
+    const secret = 'Her PIN is 4821, she lives in Überlingen, メモは秘密です.';
+    server.always(({ body, headers, sendJson }) =>
+      sendJson(400, {
+        error: {
+          message: `Invalid input "${body.messages[1].content}" (key ${headers.authorization}), メモは秘密 at 4821.`,
+          code: 'Überlingen',
+        },
+      }),
+    );
+    const own = model({ apiKey: 'sk-abc-1' });
+    const error = await rejection(own.generate({ system: 'Be brief.', prompt: secret }));
+    const shown = JSON.stringify([error.message, error.details]);
+    for (const part of ['4821', 'PIN', 'lives', 'berlingen', '秘密', 'abc']) {
+      expect(shown).not.toContain(part);
+    }
+    expect(error.message).toContain('(Invalid input');
+    expect((error.details?.['providerMessage'] as string).length).toBeLessThanOrEqual(200);
+  });
+});
+
 describe('a server that misbehaves', () => {
   it.each([...TRANSPORT, ...CHAT])('$name: $reason', async (misbehaviour) => {
     const { behave, reason, why, isRetried, isEndless, retryAfterSeconds } = misbehaviour;

@@ -98,7 +98,7 @@ async function faultOf(promise: Promise<unknown>): Promise<string> {
 describe('the fetch of a provider', () => {
   const base = () => `http://models.example:${port}/v1`;
   const fetchVia = (resolve: Resolve) =>
-    createProviderFetch({ baseUrl: base(), maxResponseBytes: 1_000, resolve });
+    createProviderFetch({ baseUrl: base(), limits: { bytes: 1_000 }, resolve });
 
   it('connects to what the name was resolved to', async () => {
     const answer = await fetchVia(resolveTo('127.0.0.1'))(`${base()}/x`);

@@ -10,6 +10,8 @@ export interface Misbehaviour {
   why: string;
   /** Whether the same request is to be sent again. */
   isRetried?: boolean;
+  /** Whether half of the texts are to be sent in its place, where there are several. */
+  isHalved?: boolean;
   /** It never ends: the call needs a short time limit. */
   isEndless?: boolean;
   /** Seconds that the error must pass on. */
@@ -44,6 +46,7 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     reason: 'timeout',
     why: 'the provider did not answer in ',
     isEndless: true,
+    isHalved: true,
   },
   {
     name: 'sends headers and no body',
@@ -54,6 +57,7 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     reason: 'timeout',
     why: 'the provider did not answer in ',
     isEndless: true,
+    isHalved: true,
   },
   {
     name: 'drips its answer',
@@ -65,6 +69,7 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     reason: 'timeout',
     why: 'the provider did not answer in ',
     isEndless: true,
+    isHalved: true,
   },
   {
     name: 'hangs up at once',
@@ -182,7 +187,38 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     reason: 'rejected',
     why: 'the provider answered 404; check the base URL and the name of the model',
   },
-  { name: 'answers 413', behave: fail(413), reason: 'rejected', why: 'the provider answered 413' },
+  {
+    name: 'answers 413',
+    behave: fail(413),
+    reason: 'rejected',
+    why: 'the provider answered 413',
+    isHalved: true,
+  },
+  {
+    name: 'answers 402',
+    behave: fail(402),
+    reason: 'no_credit',
+    why: 'the provider answered 402; the account of the provider has no credit left; check its billing',
+  },
+  {
+    name: 'answers 429 because the quota is used up',
+    behave: ({ sendJson }) => sendJson(429, { error: { code: 'insufficient_quota' } }),
+    reason: 'no_credit',
+    why: 'the account of the provider has no credit left; check its billing (insufficient_quota)',
+  },
+  {
+    name: 'answers 529',
+    behave: fail(529),
+    reason: 'unavailable',
+    why: 'the provider answered 529',
+    isRetried: true,
+  },
+  {
+    name: 'answers 501',
+    behave: fail(501),
+    reason: 'rejected',
+    why: 'the provider answered 501',
+  },
   {
     name: 'redirects to the metadata of a cloud',
     behave: fail(302, { location: 'http://169.254.169.254/latest/meta-data/' }),
@@ -198,14 +234,16 @@ export const TRANSPORT: readonly Misbehaviour[] = [
   {
     name: 'answers 200 with nothing',
     behave: sendText(200, ''),
-    reason: 'malformed',
-    why: 'the answer was not JSON',
+    reason: 'empty',
+    why: 'the answer was empty',
+    isRetried: true,
   },
   {
     name: 'answers 204',
     behave: ({ response }) => void response.writeHead(204).end(),
-    reason: 'malformed',
-    why: 'the answer did not fit the schema',
+    reason: 'empty',
+    why: 'the answer was empty',
+    isRetried: true,
   },
   {
     name: 'answers 200 with a page',
@@ -233,21 +271,24 @@ export const TRANSPORT: readonly Misbehaviour[] = [
   },
   {
     name: 'answers an error as 200',
-    behave: sendText(200, '{"error": {"message": "overloaded"}}'),
-    reason: 'malformed',
-    why: 'the answer did not fit the schema',
+    behave: sendText(200, '{"error": {"message": "The model is overloaded."}}'),
+    reason: 'unavailable',
+    why: 'the provider failed (The model is overloaded)',
+    isRetried: true,
   },
   {
     name: 'answers 100,000 brackets',
     behave: sendText(200, '['.repeat(100_000)),
-    reason: 'malformed',
-    why: 'the answer was not JSON',
+    reason: 'too_large',
+    why: 'the answer is nested too deeply, or has too many parts',
+    isHalved: true,
   },
   {
     name: 'answers 40 MB',
     behave: ({ response }) => endlessly(response, Buffer.alloc(1 << 20, 'x'), 40),
     reason: 'too_large',
     why: 'the answer was too large',
+    isHalved: true,
   },
   {
     name: 'announces 40 MB',
@@ -257,12 +298,14 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     },
     reason: 'too_large',
     why: 'the answer was too large',
+    isHalved: true,
   },
   {
     name: 'answers 64 MB in 64 KB of gzip',
     behave: sendText(200, gzipSync(Buffer.alloc(64 << 20)), { 'content-encoding': 'gzip' }),
     reason: 'too_large',
     why: 'the answer was too large',
+    isHalved: true,
   },
   {
     name: 'calls gzip what is none',
@@ -293,18 +336,20 @@ export const EMBEDDINGS: readonly Misbehaviour[] = [
   {
     name: 'a vector too few',
     behave: vectors((data) => data.slice(1)),
-    reason: 'malformed',
-    why: 'the answer did not fit the schema',
+    reason: 'empty',
+    why: 'the answer was empty',
+    isHalved: true,
   },
   {
     name: 'a vector too many',
     behave: vectors((data) => [...data, { ...data[0], index: 2 }]),
     reason: 'malformed',
-    why: 'the answer did not fit the schema',
+    why: 'the answer has not one vector for each text',
+    isHalved: true,
   },
   {
-    name: 'an index twice',
-    behave: vectors((data) => data.map((item) => ({ ...item, index: 0 }))),
+    name: 'indexes that go down',
+    behave: vectors((data) => data.map((item, at) => ({ ...item, index: 1 - 2 * at }))),
     reason: 'malformed',
     why: 'the answer did not fit the schema',
   },
@@ -351,8 +396,14 @@ export const EMBEDDINGS: readonly Misbehaviour[] = [
     why: 'the answer did not fit the schema',
   },
   {
-    name: 'packed vectors',
+    name: 'packed vectors of another length',
     behave: each(() => 'AACAPwAAgD8='),
+    reason: 'malformed',
+    why: 'the vectors have 2 numbers; set the dimensions of the embedder to 2',
+  },
+  {
+    name: 'vectors that are packed otherwise',
+    behave: each(() => 'AACAPwAAgD8=?'),
     reason: 'malformed',
     why: 'the answer did not fit the schema',
   },
@@ -407,10 +458,45 @@ export const CHAT: readonly Misbehaviour[] = [
     why: 'the answer was empty',
   },
   {
-    name: 'content of parts',
-    behave: choice({ message: { content: [{ type: 'text', text: 'Hello' }] } }),
+    name: 'content of thoughts alone',
+    behave: choice({ message: { content: [{ type: 'thinking', thinking: 'Hello' }] } }),
+    reason: 'empty',
+    why: 'the answer was empty',
+  },
+  {
+    name: 'content of a part without text',
+    behave: choice({ message: { content: [{ type: 'text', text: 7 }] } }),
     reason: 'malformed',
     why: 'the answer did not fit the schema',
+  },
+  {
+    name: 'a part that refuses',
+    behave: choice({ message: { content: [{ type: 'refusal', refusal: 'No.' }] } }),
+    reason: 'refused',
+    why: 'the model refused to answer',
+  },
+  {
+    name: 'an error in a choice',
+    behave: choice({
+      error: { code: 502, message: 'Upstream is busy.' },
+      finish_reason: 'error',
+    }),
+    reason: 'unavailable',
+    why: 'the provider answered 502 (Upstream is busy)',
+    isRetried: true,
+  },
+  {
+    name: 'an end in an error',
+    behave: choice({ finish_reason: 'insufficient_system_resource' }),
+    reason: 'unavailable',
+    why: 'the provider failed',
+    isRetried: true,
+  },
+  {
+    name: 'an end at the limit, as Mistral says it',
+    behave: choice({ finish_reason: 'model_length' }),
+    reason: 'cut_off',
+    why: 'the answer was cut off',
   },
   {
     name: 'a call of a tool that it was not given',
