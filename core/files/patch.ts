@@ -1,8 +1,10 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
 import { invalidField, MemoryError } from '../errors.ts';
-import { type Heading, parseHeading } from '../markdown-heading.ts';
-import { findOccurrences } from './occurrences.ts';
+import { findSections, listSections } from '../markdown/sections.ts';
+import { type MarkdownLine, readStructure } from '../markdown/structure.ts';
+import { findLineEnd, type LineEnd, withLineEnds } from './line-ends.ts';
 import { PatchBudget } from './patch-budget.ts';
+import { applySplices, findEdit, type Splice } from './replace-text.ts';
 
 /** The most line numbers that the error of an ambiguous edit lists. */
 const NAMED_LINES = 20;
@@ -12,8 +14,9 @@ const REPLACEMENT_STEPS = 32;
 const COPIED_CHARACTERS = 16;
 
 /**
- * Applies edits one after the other, each to the result of the one before, then appends. Line ends
- * must match exactly. Returns the text and the number of replacements made, or throws:
+ * Applies edits one after the other, each to the result of the one before, then appends. Whatever line
+ * ends come, the file's own are matched and written (see {@link findEdit}). Returns the text and the
+ * number of replacements made, or throws:
  *
  * - `PATCH_NOT_FOUND`;
  * - `PATCH_AMBIGUOUS`, with the number of matches and the first 20 of their lines;
@@ -29,11 +32,15 @@ export function applyPatch(
   maxBytes: number,
 ) {
   const budget = new PatchBudget();
+  const lineEnd = findLineEnd(content);
   let text = content;
   let replacements = 0;
   for (const [index, edit] of (patch.edits ?? []).entries()) {
-    const starts = findEdited(text, edit, { index, budget });
-    const length = text.length + starts.length * (edit.newText.length - edit.oldText.length);
+    const splices = findReplaced(text, edit, { index, lineEnd, budget });
+    const length = splices.reduce(
+      (sum, { start, end, text: { length } }) => sum + length - (end - start),
+      text.length,
+    );
     // A text has at least as many bytes as UTF-16 units.
     if (length > maxBytes) {
       throw new MemoryError(
@@ -42,94 +49,76 @@ export function applyPatch(
         { details: { edit: index, limit: maxBytes } },
       );
     }
-    budget.spend(starts.length * REPLACEMENT_STEPS + length / COPIED_CHARACTERS);
-    text = replaceAt(text, starts, edit);
-    replacements += starts.length;
+    budget.spend(splices.length * REPLACEMENT_STEPS + length / COPIED_CHARACTERS);
+    text = applySplices(text, splices);
+    replacements += splices.length;
   }
-  if (patch.append !== undefined) text = append(text, patch.append);
+  if (patch.append !== undefined) text = append(text, patch.append, lineEnd);
   return { content: text, replacements };
 }
 
-/** The offsets at which an edit applies: one, or with `replaceAll` all. */
-function findEdited(
+/** What an edit replaces: one range, or with `replaceAll` all. */
+function findReplaced(
   text: string,
-  { oldText, replaceAll }: PatchEdit,
-  { index, budget }: { index: number; budget: PatchBudget },
-): number[] {
-  if (oldText === '') {
+  edit: PatchEdit,
+  { index, ...options }: { index: number; lineEnd: LineEnd | null; budget: PatchBudget },
+): Splice[] {
+  if (edit.oldText === '') {
     const path = `/edits/${index}/oldText`;
     throw invalidField(path, 'must not be empty', `Edit ${index}: oldText`);
   }
-  // Overlapping matches are ambiguous too, unless all are replaced.
-  const overlapping = replaceAll !== true;
-  // Half of a surrogate pair would match inside a whole one.
-  const starts = oldText.isWellFormed()
-    ? findOccurrences(text, oldText, { overlapping, budget })
-    : [];
+  const { starts, splices } = findEdit(text, edit, options);
   if (starts.length === 0) {
     throw new MemoryError('PATCH_NOT_FOUND', `Edit ${index}: oldText is not in the file.`, {
       details: { edit: index },
     });
   }
-  if (starts.length > 1 && replaceAll !== true) {
+  if (splices.length === 0) {
     const message = `Edit ${index}: oldText occurs ${starts.length} times.`;
     throw ambiguous(message, text, starts, { edit: index });
   }
-  return starts;
+  return splices;
 }
 
-function replaceAt(
-  text: string,
-  starts: readonly number[],
-  { oldText, newText }: PatchEdit,
-): string {
-  // `+=` is several times faster than joining a list.
-  let replaced = '';
-  let from = 0;
-  for (const start of starts) {
-    replaced += text.slice(from, start) + newText;
-    from = start + oldText.length;
-  }
-  return replaced + text.slice(from);
-}
-
-/**
- * Appends whole lines at the end of the text or of a heading's section. Adds missing line ends in the
- * style of the file; keeps those of the added text.
- */
+/** Appends whole lines, which end as the file's do, at the end of it or of a heading's section. */
 function append(
   text: string,
   { text: added, afterHeading }: { text: string; afterHeading?: string },
+  before: LineEnd | null,
 ): string {
-  const lineEnd = /\r?\n/.exec(text)?.[0] ?? '\n';
-  const block = added.endsWith('\n') ? added : added + lineEnd;
+  const own = findLineEnd(text) ?? before;
+  const lineEnd = own ?? findLineEnd(added) ?? '\n';
+  const lines = own === null ? added : withLineEnds(added, own);
+  const block = endLine(lines, lineEnd, true);
   if (afterHeading === undefined) return endLine(text, lineEnd) + block;
-  const at = findSectionEnd(text, afterHeading);
-  return endLine(text.slice(0, at), lineEnd) + block + text.slice(at);
+  const { end, isBeforeText } = findSectionEnd(text, afterHeading);
+  const above = endLine(text.slice(0, end), lineEnd);
+  return `${above}${block}${isBeforeText ? lineEnd : ''}${text.slice(end)}`;
 }
 
-function endLine(text: string, lineEnd: string): string {
-  return text === '' || text.endsWith('\n') ? text : text + lineEnd;
+function endLine(text: string, lineEnd: LineEnd, isLine = false): string {
+  const isEnded = text === '' ? !isLine : /[\r\n]$/.test(text);
+  return isEnded ? text : text + lineEnd;
 }
 
-/** The end of a section, after its last line that is not blank. */
-function findSectionEnd(text: string, wanted: string): number {
-  const headings = findHeadings(text);
-  // `## Title` matches level 2 only, `Title` any level.
-  const asked = parseHeading(wanted.trim()) ?? { level: null, title: wanted.trim() };
-  const matches = headings.filter(
-    ({ level, title }) => title === asked.title && (asked.level ?? level) === level,
-  );
+/**
+ * The end of a section, after its last line that is not blank, and whether the first line of a heading
+ * follows that would also be one of a paragraph in front of it.
+ */
+function findSectionEnd(text: string, wanted: string): { end: number; isBeforeText: boolean } {
+  const { lines, headings } = readStructure(text);
+  const sections = listSections({ headings });
+  const matches = findSections(sections, wanted);
   const [match] = matches;
   if (match === undefined) {
     throw new MemoryError('PATCH_NOT_FOUND', 'append.afterHeading: there is no such heading.', {
       details: {
-        headings: headings.slice(0, NAMED_LINES).map((heading) => heading.title.slice(0, 100)),
+        headings: sections.slice(0, NAMED_LINES).map(({ title }) => title.slice(0, 100)),
       },
     });
   }
   if (matches.length > 1) {
-    const starts = matches.map((heading) => heading.start);
+    const starts = matches.map(({ first }) => lines[first]?.start ?? 0);
     throw ambiguous(
       `append.afterHeading: the heading occurs ${matches.length} times.`,
       text,
@@ -137,47 +126,14 @@ function findSectionEnd(text: string, wanted: string): number {
       {},
     );
   }
-  const next = headings.find(
-    (heading) => heading.start > match.start && heading.level <= match.level,
+  const next = sections.find(({ first, level }) => first > match.first && level <= match.level);
+  const isBlank = ({ start, end }: MarkdownLine) => text.slice(start, end).trim() === '';
+  // Keeps blank lines between two sections.
+  const last = lines.findLastIndex(
+    (line, at) => at === match.last || (at < (next?.first ?? lines.length) && !isBlank(line)),
   );
-  let end = next?.start ?? text.length;
-  // Keeps blank lines between two sections. The heading itself is not blank.
-  for (;;) {
-    const lineStart = text.lastIndexOf('\n', end - 2) + 1;
-    if (text.slice(lineStart, end).trim() !== '') return end;
-    end = lineStart;
-  }
-}
-
-/** ATX headings outside fenced code, as CommonMark has them, with their offsets. */
-function findHeadings(text: string): (Heading & { start: number })[] {
-  const headings: (Heading & { start: number })[] = [];
-  let fence: string | null = null;
-  let start = 0;
-  for (const line of text.split('\n')) {
-    if (fence !== null) {
-      if (closesFence(line, fence)) fence = null;
-    } else {
-      fence = opensFence(line);
-      const heading = parseHeading(line);
-      if (heading !== null) headings.push({ start, ...heading });
-    }
-    start += line.length + 1;
-  }
-  return headings;
-}
-
-/** The marks of an opening fence. Backticks followed by more backticks are inline code. */
-function opensFence(line: string): string | null {
-  const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line);
-  if (mark?.[1] === undefined) return null;
-  return mark[1].startsWith('`') && line.includes('`', mark[0].length) ? null : mark[1];
-}
-
-/** Whether a line closes a fence: at least as many of its marks, followed only by space. */
-function closesFence(line: string, fence: string): boolean {
-  const mark = /^ {0,3}(`{3,}|~{3,})[ \t\r]*$/.exec(line)?.[1];
-  return mark !== undefined && mark[0] === fence[0] && mark.length >= fence.length;
+  const isBeforeText = next?.isUnderlined === true && next.first === last + 1;
+  return { end: lines[last]?.next ?? text.length, isBeforeText };
 }
 
 function ambiguous(

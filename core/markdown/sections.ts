@@ -44,7 +44,7 @@ export function toTrail(headings: readonly Pick<Heading, 'title'>[]): string | n
 /**
  * Finds the sections that a heading names, however it is spelled: the title alone, with its marks
  * (`## Tea`, which then has to be of that level), or with the titles above it as a find shows them
- * (`Food > Tea`). Where no title is the same, emphasis, links, entities, spaces and case do not count.
+ * (`Food > Tea`). Where no title is the same, emphasis, links, entities and spaces do not count.
  */
 export function findSections(sections: readonly Section[], wanted: string): Section[] {
   const asked = parseWanted(wanted);
@@ -87,8 +87,7 @@ function toPlain(title: string): string {
     .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, toCharacter)
     .replace(/\s+/g, ' ')
     .trim()
-    .normalize('NFC')
-    .toLowerCase();
+    .normalize('NFC');
 }
 
 /** `[words](target)`, `[[target|words]]` and `[[words]]` are their words. */

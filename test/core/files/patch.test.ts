@@ -7,6 +7,7 @@ import { applyPatch } from '../../../core/files/patch.ts';
 import { countSteps } from '../../support/count-steps.ts';
 
 const MAX_BYTES = 262_144;
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 5_000 : 200_000;
 
 type Patch = Pick<PatchArguments, 'edits' | 'append'>;
 
@@ -105,10 +106,111 @@ describe('edits', () => {
     expect(patch('a.c abc', edit('a.c', '(x)+'))).toBe('(x)+ abc');
   });
 
-  it('replaces across line ends, and only the line ends that are named', () => {
+  it('matches any line end, and writes those of the file', () => {
     expect(patch('a\r\nb\r\nc\r\n', edit('a\r\nb', 'x'))).toBe('x\r\nc\r\n');
-    expect(patch('a\r\nb\r\n', edit('b', 'x\ny'))).toBe('a\r\nx\ny\r\n');
-    expect(refusal('a\r\nb\r\n', edit('a\nb', 'x'))).toMatchObject({ code: 'PATCH_NOT_FOUND' });
+    expect(patch('a\r\nb\r\n', edit('b', 'x\ny'))).toBe('a\r\nx\r\ny\r\n');
+    expect(patch('a\r\nb\r\n', edit('a\nb', 'a\nx\nb'))).toBe('a\r\nx\r\nb\r\n');
+    expect(patch('a\rb\r', edit('a\r\nb', 'a\nx\nb'))).toBe('a\rx\rb\r');
+    expect(patch('a\nb\n', edit('a\r\nb', 'x\r\ny'))).toBe('x\ny\n');
+    expect(patch('a\r\nb', edit('\nb', '\nc'))).toBe('a\r\nc');
+    expect(patch('a\r\nb', edit('a\r', 'c\r'))).toBe('c\r\nb');
+    expect(patch('ab', edit('b', 'x\r\ny'))).toBe('ax\r\ny');
+    expect(patch('', { append: { text: 'x\r\ny' } })).toBe('x\r\ny\r\n');
+    expect(patch('a\rb', { append: { text: 'x\ny' } })).toBe('a\rb\rx\ry\r');
+    expect(patch('a\u2028b\n', edit('b', 'c\u2028d\ne'))).toBe('a\u2028c\u2028d\ne\n');
+  });
+
+  it('does not touch other lines in a file with several line ends', () => {
+    const file = 'a\r\nb\nc\r\nd\re\n';
+    expect(patch(file, edit('b\nc', 'b\nx\nc'))).toBe('a\r\nb\nx\r\nc\r\nd\re\n');
+    expect(patch(file, edit('a\nb\nc\nd', 'a\nb\nx\nd'))).toBe('a\r\nb\nx\r\nd\re\n');
+    expect(patch(file, edit('d\ne', 'd\n1\n2\ne'))).toBe('a\r\nb\nc\r\nd\r1\n2\ne\n');
+    expect(patch(file, edit('d', 'd\nx'))).toBe('a\r\nb\nc\r\nd\rx\re\n');
+    expect(patch(file, { append: { text: 'x\ny' } })).toBe(`${file}x\r\ny\r\n`);
+  });
+
+  it('prefers the occurrence with the same line ends, and counts all', () => {
+    const file = 'a\r\nb\na\nb\n';
+    expect(patch(file, edit('a\nb', 'x'))).toBe('a\r\nb\nx\n');
+    expect(patch(file, edit('a\r\nb', 'x'))).toBe('x\na\nb\n');
+    expect(refusal(file, edit('a\rb', 'x'))).toMatchObject({
+      code: 'PATCH_AMBIGUOUS',
+      details: { matches: 2, lines: [1, 3] },
+    });
+    expect(refusal(`${file}a\nb`, edit('a\nb', 'x'))).toMatchObject({
+      details: { matches: 3, lines: [1, 3, 5] },
+    });
+    const all = { edits: [{ ...one('a\nb', 'x\ny'), replaceAll: true }] };
+    expect(applyPatch(file, all, MAX_BYTES)).toEqual({
+      content: 'x\r\ny\nx\ny\n',
+      replacements: 2,
+    });
+  });
+
+  it('replaces line ends that an edit names', () => {
+    const ends = (oldText: string, newText: string) => ({
+      edits: [{ oldText, newText, replaceAll: true }],
+    });
+    expect(patch('a\r\nb\nc\r\n', ends('\r\n', '\n'))).toBe('a\nb\nc\n');
+    expect(patch('a\r\nb\nc\r\n', ends('\n', '\r\n'))).toBe('a\r\nb\r\nc\r\n');
+    expect(patch('a\r\nb\r\n', ends('\n', '\r\n'))).toBe('a\r\nb\r\n');
+    expect(patch('a\r\nb\r\n', ends('\n', ''))).toBe('ab');
+  });
+
+  it('does to a file with other line ends what it does to one with `\\n`', () => {
+    const unit = fc.constantFrom('a', 'b', '\n', '\n', '# A\n', ' ');
+    const text = fc.string({ unit, maxLength: 30 });
+    const wanted = fc.string({ unit, minLength: 1, maxLength: 4 });
+    const ends = fc.constantFrom('\r\n', '\r');
+    const edits = fc.array(
+      fc.record({ oldText: wanted, newText: text, replaceAll: fc.boolean() }),
+      { maxLength: 3 },
+    );
+    const appended = fc.option(
+      fc.record(
+        { text: fc.string({ unit, minLength: 1, maxLength: 5 }), afterHeading: fc.constant('A') },
+        { requiredKeys: ['text'] },
+      ),
+      { nil: undefined },
+    );
+    const all = fc.tuple(text, ends, edits, appended, fc.boolean());
+    let applied = 0;
+    fc.assert(
+      fc.property(all, ([content, lineEnd, edits, append, isOwn]) => {
+        const convert = (it: string) => it.replaceAll('\n', lineEnd);
+        // A file without a line end has none of its own.
+        if (!content.includes('\n')) return;
+        const patchOf = (toText: (it: string) => string): Patch => ({
+          edits: edits.map((it) => ({
+            ...it,
+            oldText: toText(it.oldText),
+            newText: toText(it.newText),
+          })),
+          ...(append && { append: { ...append, text: toText(append.text) } }),
+        });
+        const run = (file: string, toPatch: Patch) => {
+          try {
+            return applyPatch(file, toPatch, MAX_BYTES);
+          } catch (error) {
+            const { code, details } = error as MemoryError;
+            return lineEnd === '\r' ? code : { code, details };
+          }
+        };
+        const expected = run(
+          content,
+          patchOf((it) => it),
+        );
+        const other = run(convert(content), patchOf(isOwn ? convert : (it) => it));
+        if (typeof expected === 'string' || 'code' in expected) {
+          expect(other).toEqual(expected);
+          return;
+        }
+        applied += 1;
+        expect(other).toEqual({ ...expected, content: convert(expected.content) });
+      }),
+      { numRuns: RUNS },
+    );
+    expect(applied).toBeGreaterThan(RUNS / 20);
   });
 
   it('refuses an empty oldText, which is everywhere', () => {
@@ -300,10 +402,10 @@ describe('append', () => {
         expect(
           result
             .slice(content.length)
-            .replace(/^\r?\n/, '')
-            .replace(/\r?\n$/, ''),
-        ).toBe(text.replace(/^\r?\n/, '').replace(/\r?\n$/, ''));
-        expect(result.endsWith('\n')).toBe(true);
+            .replace(/^(?:\r\n|\n|\r)/, '')
+            .replace(/(?:\r\n|\n|\r)$/, ''),
+        ).toBe(text);
+        expect(result).toMatch(/[\r\n]$/);
       }),
       { numRuns: 1_000 },
     );
@@ -408,6 +510,38 @@ describe('append', () => {
     ['a fence of tildes with backticks behind it', '~~~ `a`\ncode\n~~~\n# Tag\n'],
   ])('sees the headings behind %s', (_, content) => {
     expect(patch(content, { append: { text: 'x', afterHeading: 'Tag' } })).toMatch(/# Tag\r?\nx/);
+  });
+
+  it.each<[string, string]>([
+    ['a line above', 'Tag\n---\n'],
+    ['a line above, and equals signs', 'Tag\n=\n'],
+    ['a byte order mark', '\uFEFF# Tag\n'],
+    ['front matter', '---\n# Tag\nx: y\n---\n# Tag\n'],
+    ['an HTML comment', '<!--\n# Tag\n-->\n# Tag\n'],
+    ['a comment in one line', '<!-- # Tag -->\n# Tag\n'],
+    ['an escaped hash', '\\# Tag\n# Tag\n'],
+    ['a block of HTML', '<pre>\n\n# Tag\n</pre>\n# Tag\n'],
+    ['a quotation', '> # Tag\n\n# Tag\n'],
+    ['a list item', '- # Tag\n\n  # Tag\n\n# Tag\n'],
+    ['code in a list item', '- ```\n  # Tag\n  ```\n\n# Tag\n'],
+    ['a code block that its quotation ends', '> ```\n# Tag\n'],
+    ['a definition', '[Tag]: x.md\n===\n\n# Tag\n'],
+    ['a table', '| a |\n| --- |\n\n# Tag\n'],
+    ['line ends of their own', '# Tag\r\rtext\r'],
+  ])('finds the one heading behind %s', (_, content) => {
+    const result = patch(content, { append: { text: 'NEW', afterHeading: 'Tag' } });
+    expect(result.replace(/NEW[\r\n]/, '')).toBe(content);
+    expect(result.indexOf('NEW')).toBeGreaterThan(content.lastIndexOf('Tag'));
+  });
+
+  it('keeps the heading below that has no mark of its own', () => {
+    const content = '# A\nB\n---\nb\n';
+    const result = patch(content, { append: { text: 'x', afterHeading: 'A' } });
+    expect(result).toBe('# A\nB\n---\nb\nx\n');
+    const file = '# A\n## C\n```\n```\nB\n---\nb\n';
+    expect(patch(file, { append: { text: 'x', afterHeading: 'C' } })).toBe(
+      '# A\n## C\n```\n```\nx\n\nB\n---\nb\n',
+    );
   });
 
   it('takes no fenced line for the end of a section', () => {
