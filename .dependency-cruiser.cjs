@@ -126,7 +126,7 @@ module.exports = {
         path: '^(core|plugins|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/(edits/prompt-text|errors|files/paths|foreign-json|memory-instructions|schemas/strict-schema)\\.ts$',
+          '^core/(edits/prompt-text|errors|files/(line-ends|paths|replace-text)|foreign-json|memory-instructions|schemas/strict-schema)\\.ts$',
         ],
       },
     },

@@ -2,6 +2,14 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import type { BuiltInTools, ToolRunner } from '../core/contracts/tool.ts';
 import { MemoryError } from '../core/errors.ts';
 import {
+  findLineEnd,
+  findLineStart,
+  splitLines,
+  toLineNumbers,
+  withLineEnds,
+} from '../core/files/line-ends.ts';
+import { applySplices, findEdit } from '../core/files/replace-text.ts';
+import {
   type AdapterOptions,
   bindTools,
   type BoundCall,
@@ -103,7 +111,7 @@ function runCommand(input: Record<string, unknown>, execute: Execute): Promise<s
 async function view(path: string, range: unknown, execute: Execute): Promise<string> {
   const file = await readFile(path, execute);
   if (file === null) return viewFolder(path, execute);
-  const lines = file.content.split('\n');
+  const lines = splitLines(file.content);
   if (lines.length > MAX_LINES) {
     throw new Answer(
       `Error: File ${path} has too many lines (${lines.length}). Maximum is 999,999 lines.`,
@@ -155,24 +163,25 @@ async function replace(
   execute: Execute,
 ): Promise<string> {
   return edit(path, execute, (content) => {
-    const places = occurrences(content, oldText);
-    const [place] = places;
-    if (place === undefined) {
+    const lineEnd = findLineEnd(content);
+    const { starts, splices } = findEdit(content, { oldText, newText }, { lineEnd });
+    if (starts.length === 0) {
       throw new Answer(
         `No replacement was performed, old_str \`${oldText}\` did not appear verbatim in ${path}.`,
       );
     }
-    const lineOf = (index: number): number => content.slice(0, index).split('\n').length;
-    if (places.length > 1) {
-      const lines = [...new Set(places.map(lineOf))].join(', ');
+    const numbers = toLineNumbers(content, starts);
+    if (splices.length === 0) {
+      const lines = [...new Set(numbers)].join(', ');
       throw new Answer(
         `No replacement was performed. Multiple occurrences of old_str \`${oldText}\` in lines: ${lines}. Please ensure it is unique`,
       );
     }
-    const changed = content.slice(0, place) + newText + content.slice(place + oldText.length);
-    const from = Math.max(1, lineOf(place) - 2);
-    const to = lineOf(place) + newText.split('\n').length + 1;
-    const snippet = number(changed.split('\n').slice(from - 1, to), from);
+    const changed = applySplices(content, splices);
+    const [line = 1] = numbers;
+    const from = Math.max(1, line - 2);
+    const to = line + splitLines(newText).length + 1;
+    const snippet = number(splitLines(changed).slice(from - 1, to), from);
     const answer =
       'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
     return { content: changed, answer: `${answer}\n${snippet}` };
@@ -186,14 +195,21 @@ async function insert(
   execute: Execute,
 ): Promise<string> {
   return edit(path, execute, (content) => {
-    const lines = content.split('\n');
-    if (!Number.isInteger(line) || Number(line) < 0 || Number(line) > lines.length) {
+    const { length } = splitLines(content);
+    if (!Number.isInteger(line) || Number(line) < 0 || Number(line) > length) {
       throw new Answer(
-        `Error: Invalid \`insert_line\` parameter: ${String(line)}. It should be within the range of lines of the file: [0, ${lines.length}]`,
+        `Error: Invalid \`insert_line\` parameter: ${String(line)}. It should be within the range of lines of the file: [0, ${length}]`,
       );
     }
-    lines.splice(Number(line), 0, text.replace(/\n$/, ''));
-    return { content: lines.join('\n'), answer: `The file ${path} has been edited.` };
+    const lineEnd = findLineEnd(content) ?? findLineEnd(text) ?? '\n';
+    const added = withLineEnds(text.replace(/(?:\r\n|\n|\r)$/, ''), lineEnd);
+    // The other lines keep their ends.
+    const at = findLineStart(content, Number(line));
+    const changed =
+      at === null
+        ? content + lineEnd + added
+        : content.slice(0, at) + added + lineEnd + content.slice(at);
+    return { content: changed, answer: `The file ${path} has been edited.` };
   });
 }
 
@@ -319,15 +335,6 @@ function toText(input: Record<string, unknown>, name: string): string {
   const value = input[name];
   if (typeof value === 'string') return value;
   throw new Answer(`Error: The parameter ${name} is required, as text.`);
-}
-
-function occurrences(content: string, text: string): number[] {
-  const places: number[] = [];
-  if (text === '') return places;
-  for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + text.length)) {
-    places.push(at);
-  }
-  return places;
 }
 
 /** Six characters wide, then a tab. */

@@ -162,6 +162,43 @@ describe('the memory tool', () => {
     ]);
   });
 
+  it.each([
+    ['\r\n', 'CRLF'],
+    ['\r', 'CR'],
+  ])('edits a file that ends its lines with %j as one with \\n', async (lineEnd) => {
+    const path = '/memories/a.md';
+    const command = (old_str: string, new_str: string): Command => ({
+      ...{ command: 'str_replace', path, old_str, new_str },
+    });
+    const insert = (insert_line: number, insert_text: string): Command => ({
+      ...{ command: 'insert', path, insert_line, insert_text },
+    });
+    const steps = (text: string): Command[] => [
+      { command: 'create', path, file_text: text },
+      command('b\nc', 'b\nx\ny\nc'),
+      command('x\r\ny', 'z'),
+      command('a\nb', 'q'),
+      insert(1, 'one\ntwo\n'),
+      insert(0, 'zero'),
+      insert(99, 'none'),
+      { command: 'view', path },
+      { command: 'view', path, view_range: [2, 3] },
+      insert(9, 'last'),
+    ];
+    const text = 'a\nb\nc\n\na\nb\n';
+    const [userId, other] = [newUser(), newUser()];
+    const expected = await answersTo(await ofUser(userId), steps(text));
+    const answers = await answersTo(await ofUser(other), steps(text.replaceAll('\n', lineEnd)));
+    expect(answers).toEqual(expected);
+    expect(expected[3]).toContain('Multiple occurrences of old_str `a\nb` in lines: 1, 6.');
+    const read = async (user: string) => {
+      const { file } = await service.read(`files/users/${user}/a.md`);
+      return (file as { content: string }).content;
+    };
+    expect(await read(userId)).toContain('b\nz\nc\n');
+    expect(await read(other)).toBe((await read(userId)).replaceAll('\n', lineEnd));
+  });
+
   it('shows what a folder holds in sizes that people read', async () => {
     const [, , listing] = await answersTo(await ofUser(newUser()), [
       { command: 'create', path: '/memories/a/b/c.md', file_text: 'x'.repeat(1536) },
