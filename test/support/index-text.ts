@@ -11,7 +11,7 @@ export function encodeText(file: IndexedFile): Map<string, Uint8Array> {
   return toEnd(encodeFile(file));
 }
 
-function toEnd<T>(steps: Generator<undefined, T>): T {
+function toEnd<T>(steps: Generator<null, T>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

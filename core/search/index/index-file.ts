@@ -60,14 +60,14 @@ export const MAX_POSITION = 255;
  * `path` is the file's path in its scope (`notes/tea.md`). Its words, without `.md`, count for
  * every passage, as do the passage's headings. The same text and path always give the same result.
  */
-export function* indexFile(text: string, path: string): Generator<undefined, IndexedFile> {
+export function* indexFile(text: string, path: string): Generator<null, IndexedFile> {
   const passages = yield* splitInSteps(text);
   const readings: { passage: Passage; words: Word[]; hints: LanguageHints }[] = [];
   for (const passage of passages) {
     const own = text.slice(passage.start, passage.end);
     const words = readWords(own);
     readings.push({ passage, words, hints: readLanguageHints(words, own) });
-    yield;
+    yield null;
   }
   const fileHints = sumHints(readings.map(({ hints }) => hints));
   const contexts = new ContextReader(path.endsWith('.md') ? path.slice(0, -3) : path);
@@ -76,7 +76,7 @@ export function* indexFile(text: string, path: string): Generator<undefined, Ind
   for (const { passage, words, hints } of readings) {
     const english = isEnglish(hints, fileHints);
     builder.add(passage, toTokens(words, english), contexts.read(passage.context, english));
-    yield;
+    yield null;
   }
   if (findAlwaysShown(text) !== null) builder.mark(ALWAYS_TERM);
   return builder.finish();

@@ -108,12 +108,12 @@ export interface FilePayloads extends Iterable<[term: string, payload: Uint8Arra
  * Encodes a file's payloads in one buffer: the lengths of its passages first, its stop words last.
  * Yields between its terms, of which a large file may have 70,000.
  */
-export function* encodeFile(file: IndexedFile): Generator<undefined, Map<string, Uint8Array>> {
+export function* encodeFile(file: IndexedFile): Generator<null, Map<string, Uint8Array>> {
   const writer = new ByteWriter(16 * file.terms.size + file.passages.length);
   const ends: [term: string, end: number][] = [];
   writeLengths(writer, file);
   ends.push([LENGTHS_TERM, writer.length]);
-  yield;
+  yield null;
   const stops: [term: string, postings: FilePostings][] = [];
   for (const [term, postings] of file.terms) {
     if (isStopTerm(term)) {
@@ -122,7 +122,7 @@ export function* encodeFile(file: IndexedFile): Generator<undefined, Map<string,
     }
     writePostings(writer, postings);
     ends.push([term, writer.length]);
-    if (ends.length % TERMS_PER_STEP === 0) yield;
+    if (ends.length % TERMS_PER_STEP === 0) yield null;
   }
   for (const [term, postings] of stops) writeStop(writer, term, postings);
   if (stops.length > 0) ends.push([STOPS_TERM, writer.length]);
@@ -132,7 +132,7 @@ export function* encodeFile(file: IndexedFile): Generator<undefined, Map<string,
   for (const [term, end] of ends) {
     payloads.set(term, bytes.subarray(start, end));
     start = end;
-    if (payloads.size % TERMS_PER_STEP === 0) yield;
+    if (payloads.size % TERMS_PER_STEP === 0) yield null;
   }
   return payloads;
 }

@@ -1,4 +1,5 @@
-import { parseHeading } from '../../markdown-heading.ts';
+import { isNamed, MAX_TITLE_LENGTH, nestHeading, toTrail } from '../../markdown/sections.ts';
+import { type Heading, type MarkdownLine, readStructureInSteps } from '../../markdown/structure.ts';
 import { atOnce } from '../../pause.ts';
 
 /** A part of a file that a find can return. */
@@ -34,16 +35,17 @@ export function splitPassages(text: string): Passage[] {
 }
 
 /** {@link splitPassages}, yielding between its lines: a large file may have 100,000 of them. */
-export function* splitInSteps(text: string): Generator<undefined, Passage[]> {
-  const splitter = new Splitter(text, startsWithFrontMatter(text));
-  let start = 0;
-  for (let number = 1; start <= text.length; number++) {
-    const newline = text.indexOf('\n', start);
-    const next = newline === -1 ? text.length + 1 : newline + 1;
-    const end = newline > start && text[newline - 1] === '\r' ? newline - 1 : next - 1;
-    splitter.addLine({ number, start, end });
-    start = next;
-    if (number % LINES_PER_STEP === 0) yield;
+export function* splitInSteps(text: string): Generator<null, Passage[]> {
+  const { lines, headings } = yield* readStructureInSteps(text);
+  const splitter = new Splitter(text);
+  let next = 0;
+  for (const [at, line] of lines.entries()) {
+    if (at % LINES_PER_STEP === 0) yield null;
+    while ((headings[next]?.last ?? Infinity) < at) next += 1;
+    const heading = headings[next];
+    const isSection = line.kind === 'heading' && heading?.depth === 0;
+    if (isSection) splitter.addHeadingLine(line, heading, at);
+    else splitter.addLine(line);
   }
   return splitter.finish();
 }
@@ -56,19 +58,7 @@ const LINES_PER_STEP = 256;
  */
 export const MAX_PASSAGE_LENGTH = 1000;
 
-/** How far to look for the end of front matter, in UTF-16 units. */
-const MAX_FRONT_MATTER = 10_000;
-
-function startsWithFrontMatter(text: string): boolean {
-  if (!text.startsWith('---\n') && !text.startsWith('---\r\n')) return false;
-  return text.slice(0, MAX_FRONT_MATTER).includes('\n---', 3);
-}
-
-interface Line {
-  number: number;
-  start: number;
-  end: number;
-}
+type Line = Pick<MarkdownLine, 'number' | 'start' | 'end'>;
 
 /** Front matter counts as code: blank lines don't split it. */
 type BlockKind = 'paragraph' | 'item' | 'table' | 'code';
@@ -82,30 +72,54 @@ interface Block {
   context: string;
 }
 
-/** Reads a file line by line; its fields describe the block that is still growing. */
+/** Takes a file line by line; its fields describe the block that is still growing. */
 class Splitter {
   readonly #text: string;
   readonly #passages: Passage[] = [];
   /** The headings above, from the outermost. */
-  #headings: { level: number; title: string; line: number }[] = [];
+  #headings: readonly (Heading & { line: number })[] = [];
+  #trail: string | null = null;
   #titles: readonly string[] = [];
   #headingLines: readonly number[] = [];
   /** A heading with nothing below it so far. */
-  #bareHeading: { line: Line; level: number } | null = null;
+  #bareHeading: { first: Line; last: Line; level: number } | null = null;
   #block: Block | null = null;
-  /** The marks that opened the code fence or front matter; at least as many close it. */
-  #fence: string | null;
+  /** The number of the code block or front matter that is growing. */
+  #code: number | null = null;
 
-  constructor(text: string, hasFrontMatter: boolean) {
+  constructor(text: string) {
     this.#text = text;
-    this.#fence = hasFrontMatter ? FRONT_MATTER : null;
   }
 
-  addLine(line: Line): void {
+  /** Adds a line of a heading that begins a section. */
+  addHeadingLine(line: MarkdownLine, heading: Heading, at: number): void {
+    if (at === heading.first) {
+      this.#flush();
+      this.#setHeading(line, heading);
+    }
+    if (heading.isUnderlined && at === heading.last) {
+      // A title that is too long for a heading is text below it.
+      this.#flush();
+    } else if (heading.title.length > MAX_TITLE_LENGTH) {
+      this.#grow(line, 'paragraph', 0);
+    } else if (this.#bareHeading !== null) {
+      this.#bareHeading.last = line;
+    }
+  }
+
+  addLine(line: MarkdownLine): void {
+    const isCode = line.kind === 'fenced-code' || line.kind === 'front-matter';
+    if (isCode && !line.isQuoted) {
+      if (this.#code !== line.block) this.#flush();
+      this.#code = line.block;
+      this.#grow(line, 'code', 0);
+      return;
+    }
+    if (this.#code !== null) this.#flush();
+    this.#code = null;
     const content = this.#text.slice(line.start, line.end);
     const trimmed = content.trim();
-    if (this.#fence !== null) this.#addFenced(line, trimmed, this.#fence);
-    else if (trimmed === '') this.#flush();
+    if (trimmed === '') this.#flush();
     else this.#addContent(line, content, trimmed);
   }
 
@@ -115,31 +129,9 @@ class Splitter {
     return this.#passages;
   }
 
-  #addFenced(line: Line, trimmed: string, fence: string): void {
-    this.#grow(line, 'code', 0);
-    // The mark that closes front matter is also the one that opens it.
-    if (line.number === 1 && fence === FRONT_MATTER) return;
-    if (!trimmed.startsWith(fence) || !ONE_MARK.test(trimmed)) return;
-    this.#fence = null;
-    this.#flush();
-  }
-
   #addContent(line: Line, content: string, trimmed: string): void {
-    const fence = FENCE.exec(trimmed);
-    if (fence !== null) {
-      this.#flush();
-      this.#fence = fence[0];
-      this.#grow(line, 'code', 0);
-      return;
-    }
-    const heading = trimmed.startsWith('#') ? parseHeading(trimmed) : null;
-    if (heading !== null && heading.title.length <= MAX_TITLE_LENGTH) {
-      this.#flush();
-      this.#setHeading(line, heading.level, heading.title);
-      return;
-    }
     if (RULE.test(trimmed)) {
-      this.#addRule(trimmed);
+      if (!trimmed.startsWith('=')) this.#flush();
       return;
     }
     if (trimmed.startsWith('|')) {
@@ -151,24 +143,6 @@ class Splitter {
     else this.#grow(line, this.#block?.kind === 'item' ? 'item' : 'paragraph', 0);
   }
 
-  /**
-   * A line of `=` or `-` turns the single line above it into a heading; otherwise a line of `-` is
-   * a rule.
-   */
-  #addRule(trimmed: string): void {
-    const block = this.#block;
-    const isOneLine = block?.kind === 'paragraph' && block.first === block.last;
-    const title = isOneLine ? this.#text.slice(block.first.start, block.first.end).trim() : '';
-    if (isOneLine && UNDERLINE.test(trimmed) && title.length <= MAX_TITLE_LENGTH) {
-      this.#block = null;
-      this.#setHeading(block.first, trimmed.startsWith('=') ? 1 : 2, title);
-    } else if (trimmed.startsWith('=')) {
-      return;
-    } else {
-      this.#flush();
-    }
-  }
-
   #addItem(line: Line, indent: number): void {
     const block = this.#block;
     const isNested = block?.kind === 'item' && indent > block.indent;
@@ -176,14 +150,14 @@ class Splitter {
     this.#grow(line, 'item', indent);
   }
 
-  #setHeading(line: Line, level: number, title: string): void {
-    this.#flushBareHeading(level);
-    this.#headings = this.#headings.filter((other) => other.level < level);
-    this.#headings.push({ level, title, line: line.number });
-    const above = this.#headings.filter((other) => other.title !== '');
-    this.#titles = above.map((other) => other.title);
-    this.#headingLines = above.map((other) => other.line);
-    this.#bareHeading = { line, level };
+  #setHeading(line: Line, heading: Heading): void {
+    this.#flushBareHeading(heading.level);
+    this.#headings = nestHeading(this.#headings, { ...heading, line: line.number });
+    const named = this.#headings.filter(isNamed);
+    this.#trail = toTrail(named);
+    this.#titles = named.map(({ title }) => title);
+    this.#headingLines = named.map((other) => other.line);
+    this.#bareHeading = { first: line, last: line, level: heading.level };
   }
 
   /**
@@ -224,33 +198,24 @@ class Splitter {
     const bare = this.#bareHeading;
     this.#bareHeading = null;
     if (bare === null || nextLevel > bare.level) return;
-    const { number, start, end } = bare.line;
-    this.#push(number, number, start, Math.min(end, start + MAX_PASSAGE_LENGTH), '');
+    const { first, last } = bare;
+    const end = Math.min(last.end, first.start + MAX_PASSAGE_LENGTH);
+    this.#push(first.number, last.number, first.start, end, '');
   }
 
   #push(startLine: number, endLine: number, start: number, end: number, extra: string): void {
-    const heading = this.#titles.length === 0 ? null : this.#titles.join(' > ');
+    const heading = this.#trail;
     const context = extra === '' ? this.#titles : [...this.#titles, extra];
     const headingLines = this.#headingLines;
     this.#passages.push({ startLine, endLine, start, end, heading, headingLines, context });
   }
 }
 
-/** The longest heading, in UTF-16 units. A longer line is text, even if it starts with `#`. */
-const MAX_TITLE_LENGTH = 200;
-
 /** How much of a table's first row is kept as context, in UTF-16 units. */
 const MAX_TABLE_HEAD_LENGTH = 200;
 
-/** Opens and closes front matter. */
-const FRONT_MATTER = '---';
-/** Opens a code fence: three or more backticks, with none behind them in the line, or tildes. */
-const FENCE = /^(?:`{3,}(?=[^`]*$)|~{3,})/;
-/** What can close a fence or front matter. */
-const ONE_MARK = /^(?:`+|~+|-+)$/;
 /** Two `-` or `=`, or three or more of one mark, which may have spaces between them. */
 const RULE = /^(?:([-*_=])(?:[ \t]*\1){2,}|--|==)$/;
-const UNDERLINE = /^(?:-+|=+)$/;
 /** The marker of a list item, behind its indent. */
 const ITEM = /^([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
 

@@ -9,7 +9,7 @@ import { countAccentedLetters, readWords, type Word } from './words.ts';
  * that gives any text other passages, terms or positions (the test "gives the index that this
  * version of the tokeniser is known for" fails then).
  */
-export const TOKENISER_VERSION = 3;
+export const TOKENISER_VERSION = 4;
 
 export interface Token {
   /** Well-formed text of 1 to about 64 characters; terms are compared byte for byte. */

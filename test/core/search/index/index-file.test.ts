@@ -82,7 +82,7 @@ describe('indexFile', () => {
   });
 });
 
-const KNOWN = [3, '909f620c19a4ad10'];
+const KNOWN = [4, 'f595022dd6e70328'];
 
 const SAMPLE = `---
 tags: [people, tea]
@@ -98,7 +98,12 @@ context: always
 
 Sie arbeitet nicht in der Küche, aber im Büro.
 
-## 日本語
+<!--
+## Old
+-->
+
+日本語
+------
 
 猫が好きです。東京タワーへ行きました。
 

@@ -57,44 +57,48 @@ describe('the indexer', () => {
     expect(first?.path).toBe('user/40.md');
   });
 
-  it('indexes anew in the background what another tokeniser indexed, and finds are right meanwhile', async () => {
-    const { core, gate, index, raw } = await openFile();
-    const texts = { 'user/a.md': '- green tea', 'user/b.md': '- black tea, green cup' };
-    for (const [file, content] of Object.entries(texts)) await write(core, 'twin', file, content);
-    const expected = (await find(core, 'twin', 'green tea')).map(withoutTime);
-    // What an older version left has other terms at other places: as of a text that is not there.
-    for (const file of Object.keys(texts))
-      await write(core, 'alice', file, '- tee, grün\n\n- Tasse');
-    await write(core, 'bob', 'user/b.md', '- black tea\n');
-    await index();
-    for (const [file, content] of Object.entries(texts)) {
-      await raw(
-        `update svc_content set content = '${content}' where (scope_id, file_no) in (select scope_id,` +
-          ` file_no from svc_file join svc_scope using (scope_id) where scope = 'u:alice'` +
-          ` and path = '${file.slice(5)}')`,
+  // An earlier one, as after an upgrade, and a later one, as after a step back.
+  it.each([-1, 1])(
+    'indexes anew in the background what another tokeniser indexed, and finds are right meanwhile: %i',
+    async (other) => {
+      const { core, gate, index, raw } = await openFile();
+      const texts = { 'user/a.md': '- green tea', 'user/b.md': '- black tea, green cup' };
+      for (const [file, content] of Object.entries(texts)) await write(core, 'twin', file, content);
+      const expected = (await find(core, 'twin', 'green tea')).map(withoutTime);
+      // What an older version left has other terms at other places: as of a text that is not there.
+      for (const file of Object.keys(texts))
+        await write(core, 'alice', file, '- tee, grün\n\n- Tasse');
+      await write(core, 'bob', 'user/b.md', '- black tea\n');
+      await index();
+      for (const [file, content] of Object.entries(texts)) {
+        await raw(
+          `update svc_content set content = '${content}' where (scope_id, file_no) in (select scope_id,` +
+            ` file_no from svc_file join svc_scope using (scope_id) where scope = 'u:alice'` +
+            ` and path = '${file.slice(5)}')`,
+        );
+        await raw(
+          `update svc_file set hash = x'${hashText(content)}' where path = '${file.slice(5)}' and` +
+            ` scope_id = (select scope_id from svc_scope where scope = 'u:alice')`,
+        );
+      }
+      await raw(`update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + other}`);
+      await raw(`update svc_index_state set tokeniser_version = ${TOKENISER_VERSION + other}`);
+      const found = async () => (await find(core, 'alice', 'green tea')).map(withoutTime);
+      expect(await found()).toEqual(expected);
+      core.indexer.refresh();
+      await index();
+      expect(await found()).toEqual(expected);
+      expect(await core.storage.files.countBehind()).toBe(0);
+      // Now from the rows alone.
+      const versions = await gate.storage.index.snapshot((view) =>
+        view.open(['u:alice', 'u:bob'], []),
       );
-      await raw(
-        `update svc_file set hash = x'${hashText(content)}' where path = '${file.slice(5)}' and` +
-          ` scope_id = (select scope_id from svc_scope where scope = 'u:alice')`,
-      );
-    }
-    await raw(`update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + 1}`);
-    await raw(`update svc_index_state set tokeniser_version = ${TOKENISER_VERSION + 1}`);
-    const found = async () => (await find(core, 'alice', 'green tea')).map(withoutTime);
-    expect(await found()).toEqual(expected);
-    core.indexer.refresh();
-    await index();
-    expect(await found()).toEqual(expected);
-    expect(await core.storage.files.countBehind()).toBe(0);
-    // Now from the rows alone.
-    const versions = await gate.storage.index.snapshot((view) =>
-      view.open(['u:alice', 'u:bob'], []),
-    );
-    expect(versions.map(({ state }) => state.format)).toEqual([
-      TOKENISER_VERSION,
-      TOKENISER_VERSION,
-    ]);
-  });
+      expect(versions.map(({ state }) => state.format)).toEqual([
+        TOKENISER_VERSION,
+        TOKENISER_VERSION,
+      ]);
+    },
+  );
 
   it('keeps finds right while only some files of a scope are of this tokeniser', async () => {
     const { core, index, raw } = await openFile();

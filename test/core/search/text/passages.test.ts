@@ -1,6 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MemoryError } from '../../../../core/errors.ts';
+import { applyPatch } from '../../../../core/files/patch.ts';
+import { listSections } from '../../../../core/markdown/sections.ts';
+import { readStructure } from '../../../../core/markdown/structure.ts';
 import { MAX_PASSAGE_LENGTH, splitPassages } from '../../../../core/search/text/passages.ts';
+
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1_000 : 50_000;
+
+function headingsOf(text: string) {
+  const structure = readStructure(text);
+  return listSections(structure).map(({ level, title, first }) => ({
+    level,
+    title,
+    line: structure.lines[first]?.number ?? 0,
+  }));
+}
 
 function show(text: string): string[] {
   return splitPassages(text).map(
@@ -73,6 +88,109 @@ describe('splitPassages', () => {
       '7-7 [Title > Part] More',
       '10-10 [Title > Part] Last',
     ]);
+  });
+
+  it('takes the headings that CommonMark has, and no others', () => {
+    const others = [
+      ...['<!--', '# comment', '-->', '', '    # code', '', '> # quoted', '', '- # item', ''],
+      ...['> ```', '> # code', '', '| a |', '| --- |', '', '- ```', '  # code', '  ```', ''],
+    ];
+    const text = ['\uFEFF# A', ...others, 'Two', 'lines', '---', 'Text'].join('\n');
+    const passages = splitPassages(text);
+    expect(new Set(passages.slice(0, -1).map(({ heading }) => heading))).toEqual(new Set(['A']));
+    expect(passages.at(-1)).toMatchObject({ heading: 'A > Two lines', headingLines: [1, 22] });
+    expect(show('\uFEFF---\n# yaml\na: b\n...\n# A\nText')).toEqual([
+      '1-4 [] \uFEFF---⏎# yaml⏎a: b⏎...',
+      '6-6 [A] Text',
+    ]);
+    expect(show('A\n=\nx\n\nB\nb\n-----')).toEqual(['3-3 [A] x', '5-6 [A > B b] B⏎b']);
+  });
+
+  it('parts lines that end with a carriage return alone, which share a line number', () => {
+    expect(show('# A\rOne\r\r- Two\n# B\nThree')).toEqual([
+      '1-1 [A] One',
+      '1-1 [A] - Two',
+      '3-3 [B] Three',
+    ]);
+  });
+
+  it('names headings that a patch finds, and whose sections it appends to', () => {
+    const line = fc.constantFrom(
+      ...[
+        '# A',
+        '## B',
+        '### C',
+        '## *D* &amp; e',
+        'F',
+        '---',
+        '===',
+        '- x',
+        '> # G',
+        '<!--',
+        '-->',
+      ],
+      ...[
+        '```',
+        '',
+        '',
+        'text',
+        '    # code',
+        '| a |',
+        '|---|',
+        '# ',
+        'A > B',
+        `# ${'x'.repeat(210)}`,
+      ],
+      ...['- # item', '1. y', '[a]: b', '## F ##', '<div>'],
+    );
+    let [named, appended] = [0, 0];
+    fc.assert(
+      fc.property(
+        fc.array(line, { maxLength: 14 }),
+        fc.constantFrom('\n', '\r\n'),
+        fc.constantFrom('', '\uFEFF', '---\n# a: b\n---\n'),
+        (lines, lineEnd, start) => {
+          const text = start.replaceAll('\n', lineEnd) + lines.join(lineEnd);
+          for (const { heading, headingLines } of splitPassages(text)) {
+            if (heading === null) continue;
+            named += 1;
+            const append = { text: 'NEW', afterHeading: heading };
+            let patched: string;
+            try {
+              patched = applyPatch(text, { append }, 1_000_000).content;
+            } catch (error) {
+              expect(error).toMatchObject({ code: 'PATCH_AMBIGUOUS' });
+              const { details } = error as MemoryError;
+              expect(details?.['lines']).toContain(headingLines.at(-1));
+              continue;
+            }
+            appended += 1;
+            const at = patched.indexOf('NEW');
+            // The heading itself, and all that is below it, is above what is new.
+            const below = patched.slice(at + 3 + lineEnd.length);
+            const above = patched.slice(0, at);
+            expect(text.startsWith(above.slice(0, -lineEnd.length))).toBe(true);
+            expect(text.endsWith(below.trimStart())).toBe(true);
+            const own = headingsOf(text);
+            const section = own.find(({ line }) => line === headingLines.at(-1));
+            const next = own.find(
+              ({ line, level }) => line > (section?.line ?? 0) && level <= (section?.level ?? 0),
+            );
+            const number = above.split('\n').length;
+            expect(number).toBeGreaterThan(section?.line ?? Infinity);
+            if (next !== undefined) expect(number).toBeLessThanOrEqual(next.line);
+            else expect(below.trim()).toBe('');
+            // And no heading is lost.
+            expect(headingsOf(patched).map(({ title }) => title)).toEqual(
+              own.map(({ title }) => title),
+            );
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    );
+    expect(named).toBeGreaterThan(RUNS / 2);
+    expect(appended).toBeGreaterThan(named / 4);
   });
 
   it('makes a heading without text below it a passage, unless a lower heading follows', () => {
