@@ -1,6 +1,8 @@
 /**
- * Rows as CSV (RFC 4180). A cell that a spreadsheet would take for a formula gets an apostrophe
- * before it (OWASP, CSV injection), because memory is untrusted text.
+ * Rows as CSV (RFC 4180). Memory is untrusted text, and a spreadsheet would run a cell that begins
+ * like a formula (OWASP, CSV injection). Where the spreadsheet is set to another country, it splits a
+ * line at `;` or a tab, also inside of our quotes: an apostrophe therefore stands before each formula
+ * that begins a cell or follows what some spreadsheet takes for the end of one.
  */
 export function toCsv(
   columns: readonly string[],
@@ -10,13 +12,19 @@ export function toCsv(
   return lines.map((cells) => cells.join(',')).join('\r\n') + '\r\n';
 }
 
+/** Text without what ends a cell or a line in some spreadsheet. */
+const PART = /[^;,\t\r\n\v\f\x85\u2028\u2029]+/g;
+
+/** A formula begins with a sign, which can be full-width, after white space and quotes. */
+const FORMULA = /^[\s\p{Cc}\p{Cf}"]*[=+\-@＝＋－＠]/u;
+
 /** One cell, quoted if needed. */
 export function toCell(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // Also full-width signs, which some spreadsheets normalise, and signs after white space.
-  const isFormula = /^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]/u.test(text) || /^[\p{Cc}]/u.test(text);
-  const safe = isFormula ? `'${text}` : text;
-  return /[",\r\n\p{Cc}]|^\s|\s$/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = text
+    .replace(PART, (part) => (FORMULA.test(part) ? `'${part}` : part))
+    .replace(/^(?=\p{Cc})/u, "'");
+  return /[";,\p{Cc}\u2028\u2029]|^\s|\s$/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,9 +1,11 @@
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { PageRequest, Storage } from '../contracts/storage.ts';
-import { toPhysicalPath } from '../files/paths.ts';
+import { toPhysicalPath, toUserId } from '../files/paths.ts';
 import type { Revisions } from '../history/revisions.ts';
+import { toComparableName, toDiskPaths } from './disk-names.ts';
 import { listScopeFiles, listScopes } from './scopes.ts';
+import { findUnsafeName } from './unsafe-names.ts';
 
 /** What {@link packCommits} reads. */
 export interface GitSource {
@@ -28,7 +30,10 @@ const EMAIL_DOMAIN = 'memory-service.invalid';
  *   commit of its second revision changes nothing.
  * - If the first revisions of a file are pruned, a commit "Before …" by the service adds the content
  *   that the oldest kept one changed.
- * - A revision whose content is not known changes nothing, and its message says so.
+ * - A revision whose content is not known changes nothing, and its message says so. So does one of a
+ *   file whose name programs run or obey ({@link findUnsafeName}); the stream begins with a notice for
+ *   each of these files ({@link LEFT_OUT_NOTICE}).
+ * - Names are made different where some disk takes them for one ({@link toDiskPaths}).
  *
  * The stream ends with `done`: git refuses one that was cut off.
  */
@@ -43,8 +48,7 @@ export async function* packCommits(
     revision !== null &&
     revision.id <= (newest ?? '') &&
     (scope === null || revision.scope === scope);
-  const folders = await findFolderFiles(inspection, scope);
-  const toPath = (key: FileKey): string => toGitPath(toPhysicalPath(key), folders);
+  const { toPath, leftOut } = await findNames(inspection, scope);
 
   async function* packRevision(revision: RevisionRecord): AsyncGenerator<Buffer, void> {
     const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
@@ -61,6 +65,11 @@ export async function* packCommits(
     const notes: string[] = [];
     const changes: Change[] = [];
     for (const half of halves) {
+      const unsafe = findUnsafeName(half);
+      if (unsafe !== null) {
+        notes.push(`Left out ${toPhysicalPath(half)}: ${unsafe}.`);
+        continue;
+      }
       const previous = half.existedBefore
         ? await storage.revisions.ofVersion(half, half.version - 1)
         : null;
@@ -84,6 +93,8 @@ export async function* packCommits(
   }
 
   yield Buffer.from('feature done\n');
+  // Git prints these lines.
+  for (const [path, why] of leftOut) yield Buffer.from(`progress left out ${path}: ${why}\n`);
   for (let after: PageRequest['after'] = null; newest !== undefined;) {
     const page = await storage.revisions.list(filter, {
       limit: REVISIONS_READ,
@@ -96,6 +107,9 @@ export async function* packCommits(
   }
   yield Buffer.from('done\n');
 }
+
+/** A line of the stream that names a file which is left out, and why. */
+export const LEFT_OUT_NOTICE = /^progress left out (.*?): (.*)$/;
 
 /** A file of a commit; without content it is removed. */
 interface Change {
@@ -177,36 +191,42 @@ function toSubject(revision: RevisionRecord, peer: RevisionRecord | null): strin
 }
 
 /**
- * The path of a file in git. Git refuses `.git` in any case and in the short form of Windows, and
- * acts on `.gitattributes` and its like. The result is no other file's path: `%` is in none.
+ * The names of files in git, and the files that are left out, with the reason. Deleted files count,
+ * because history has them.
  */
-function toGitPath(path: string, folders: ReadonlySet<string>): string {
-  const segments = path.split('/').map((segment) => {
-    if (/^\.git/i.test(segment)) return `%2E${segment.slice(1)}`;
-    return /^gi[^~]*~/i.test(segment) ? segment.replace('~', '%7E') : segment;
-  });
-  return `${segments.join('/')}${folders.has(path) ? '%file' : ''}`;
-}
-
-/**
- * Physical paths of files that are folders of other files, too. Memory allows that; git does not.
- * Deleted files count, because history has them.
- */
-async function findFolderFiles(
+async function findNames(
   inspection: InspectionStore,
   scope: ScopeKey | null,
-): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
+): Promise<{ toPath(key: FileKey): string; leftOut: ReadonlyMap<string, string> }> {
+  const leftOut = new Map<string, string>();
+  const renamed = new Map<string, string>();
+  const folders = new Map<ScopeKey, string>();
+  const users = new Map<string, number>();
   for await (const each of scope === null ? listScopes(inspection) : [scope]) {
-    // In the order of paths, all that start with a path follow it directly.
-    let starts: string[] = [];
+    const paths: string[] = [];
     for await (const { path } of listScopeFiles(inspection, each)) {
-      starts = starts.filter((start) => path.startsWith(start));
-      for (const start of starts) {
-        if (path[start.length] === '/') found.add(toPhysicalPath({ scope: each, path: start }));
-      }
-      starts.push(path);
+      const key = { scope: each, path };
+      const why = findUnsafeName(key);
+      if (why === null) paths.push(path);
+      else leftOut.set(toPhysicalPath(key), why);
     }
+    for (const [path, name] of toDiskPaths(paths)) {
+      renamed.set(toPhysicalPath({ scope: each, path }), name);
+    }
+    const userId = toUserId(each);
+    if (userId === null || paths.length === 0) continue;
+    const comparable = toComparableName(userId);
+    const number = (users.get(comparable) ?? 0) + 1;
+    users.set(comparable, number);
+    if (number > 1) folders.set(each, `users/${userId}%${number}/`);
   }
-  return found;
+  return {
+    leftOut,
+    toPath(key) {
+      const path = toPhysicalPath(key);
+      const name = renamed.get(path) ?? key.path;
+      const folder = folders.get(key.scope);
+      return folder === undefined ? toPhysicalPath({ ...key, path: name }) : `${folder}${name}`;
+    },
+  };
 }

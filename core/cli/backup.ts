@@ -67,7 +67,7 @@ export async function moveToItsPlace(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
     // The target is on another file system: copy it next to the target first.
-    const partial = `${target}.partial-${process.pid}`;
+    const partial = join(dirname(target), `.memory-service.partial-${process.pid}`);
     try {
       await copyFile(made, partial);
       const file = await open(partial, 'r+');

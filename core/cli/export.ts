@@ -1,7 +1,7 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { Transform, type TransformCallback } from 'node:stream';
+import { dirname, join, resolve } from 'node:path';
+import { PassThrough, Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExportSelection } from '../archive/export.ts';
@@ -11,8 +11,13 @@ import { loadConfig } from '../config/index.ts';
 import { moveToItsPlace } from './backup.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
-import { checkRepositoryFolder, isStreamFile, writeRepository } from './git-repository.ts';
-import { carryMemory, type MemoryCarrier, reportFolder } from './memory-carrier.ts';
+import {
+  checkRepositoryFolder,
+  isStreamFile,
+  readNotices,
+  writeRepository,
+} from './git-repository.ts';
+import { carryMemory, countLeftOut, type MemoryCarrier, reportFolder } from './memory-carrier.ts';
 import { createProgress } from './running-server.ts';
 
 /** How often a watching export looks for changes. */
@@ -78,8 +83,10 @@ async function writeExport(
   selection: ExportSelection,
   { target, isForced }: { target: string; isForced: boolean },
 ): Promise<void> {
-  const partial = join(dirname(target), `.${basename(target)}.partial-${process.pid}`);
+  // Not the target's name with an ending: that may be too long for the disk.
+  const partial = join(dirname(target), `.memory-service.partial-${process.pid}`);
   const progress = createProgress('bytes');
+  const report = reportFolder('files');
   let bytes = 0;
   const counter = new Transform({
     transform(chunk: Buffer, _encoding, done: TransformCallback) {
@@ -90,25 +97,29 @@ async function writeExport(
   });
   try {
     const source = await carrier.export(selection);
-    await pipeline(source, counter, createWriteStream(partial, { flags: 'wx', flush: true }));
+    const read = selection.format === 'git' ? readNotices(report.onLeftOut) : new PassThrough();
+    await pipeline(source, read, counter, createWriteStream(partial, { flags: 'wx', flush: true }));
     await moveToItsPlace(partial, target, isForced);
   } finally {
     await rm(partial, { force: true });
   }
-  process.stdout.write(`The memory was exported to ${target}: ${bytes} bytes.\n`);
+  const more = countLeftOut(report.leftOut.size);
+  process.stdout.write(`The memory was exported to ${target}: ${bytes} bytes.${more}\n`);
 }
 
+/** Writes the folder, and returns the files that were left out; `known` ones are not named again. */
 async function writeOut(
   carrier: MemoryCarrier,
   { target, userId }: { target: string; userId: string | null },
-): Promise<void> {
+  known?: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
   const source = await carrier.export({ userId, history: false });
   const archive = readArchive(() => source, { maxFileBytes: Infinity, now: Date.now() });
-  const files = await writeFolder(target, archive, {
-    userId,
-    ...reportFolder('files'),
-  });
-  process.stdout.write(`The memory was exported to ${target}: ${files} files.\n`);
+  const report = reportFolder('files', known);
+  const files = await writeFolder(target, archive, { userId, ...report });
+  const more = countLeftOut(report.leftOut.size);
+  process.stdout.write(`The memory was exported to ${target}: ${files} files.${more}\n`);
+  return report.leftOut;
 }
 
 /** Writes the folder, and again after each change, until the process is told to stop. */
@@ -120,10 +131,11 @@ async function watch(
   const stop = (): void => stopped.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   let written: string | null = null;
+  let leftOut: ReadonlySet<string> = new Set();
   while (!stopped.signal.aborted) {
     // Read before the files: a change between the two is written again.
     const mark = await carrier.mark(userId);
-    if (mark !== written) await writeOut(carrier, { target, userId });
+    if (mark !== written) leftOut = await writeOut(carrier, { target, userId }, leftOut);
     written = mark;
     await sleep(WATCH_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }

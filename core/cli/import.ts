@@ -81,7 +81,8 @@ async function run(context: CommandContext): Promise<void> {
   }
   const directory = await mkdtemp(join(tmpdir(), 'memory-service-folder-'));
   try {
-    const file = isFolder ? await pack(source, { directory, userId }) : source;
+    const packed = isFolder ? await pack(source, { directory, userId }) : null;
+    const file = packed?.file ?? source;
     await carryMemory(loaded, { mayCreate: true }, async (carrier) => {
       const progress = createProgress('files');
       const imported = await carrier.import(file, {
@@ -108,6 +109,11 @@ async function run(context: CommandContext): Promise<void> {
           ` ${restored} restored with their history, ${created} created, ${updated} updated;` +
           ` ${unchanged} unchanged, ${skipped} skipped.\n`,
       );
+      if (packed !== null && packed.normalised > 0) {
+        process.stdout.write(
+          `${packed.normalised} of them had names in another Unicode form (NFD, as a Mac may write), which became NFC.\n`,
+        );
+      }
       if (source === undefined) return;
       process.stdout.write(
         `Of ${source.items} items of ${source.from}, ${source.written} are in these files; ${source.skipped} were skipped.\n`,
@@ -118,15 +124,21 @@ async function run(context: CommandContext): Promise<void> {
   }
 }
 
+/** Packs a folder, and counts the names that got another Unicode form. */
 async function pack(
   folder: string,
   { directory, userId }: { directory: string; userId: string | null },
-): Promise<string> {
+): Promise<{ file: string; normalised: number }> {
   const file = join(directory, 'folder.tar.gz');
+  let normalised = 0;
   const chunks = packFolder(folder, {
     userId,
     ...reportFolder('files read'),
+    onNormalised(path) {
+      normalised += 1;
+      process.stderr.write(`  read ${path}: its name became NFC\n`);
+    },
   });
   await pipeline(compress(chunks), createWriteStream(file, { mode: 0o600 }));
-  return file;
+  return { file, normalised };
 }

@@ -24,15 +24,35 @@ export interface MemoryCarrier {
 }
 
 /** Tells the operator how the work on a folder goes on, and which of its files are left out. */
-export function reportFolder(unit: string): Pick<FolderOptions, 'onFile' | 'onLeftOut'> {
+export interface FolderReport extends Pick<FolderOptions, 'onFile' | 'onLeftOut'> {
+  /** The files that were left out, without hidden ones of a folder that is read. */
+  leftOut: ReadonlySet<string>;
+}
+
+/**
+ * Makes a {@link FolderReport}. `known` files are counted and not named again, as a watching export
+ * would with each change.
+ */
+export function reportFolder(unit: string, known: ReadonlySet<string> = new Set()): FolderReport {
   const progress = createProgress(unit);
+  const leftOut = new Set<string>();
   return {
+    leftOut,
     onFile: (done) => progress(done, null),
-    onLeftOut({ path, why }) {
-      process.exitCode = 1;
-      process.stderr.write(`  left out ${path}: ${why}\n`);
+    onLeftOut({ path, why, isHidden = false }) {
+      if (!isHidden) {
+        process.exitCode = 1;
+        leftOut.add(path);
+      }
+      if (!known.has(path)) process.stderr.write(`  left out ${path}: ${why}\n`);
     },
   };
+}
+
+/** The end of a receipt that says how many files an export left out; empty if none. */
+export function countLeftOut(count: number): string {
+  if (count === 0) return '';
+  return ` ${count} ${count === 1 ? 'was' : 'were'} left out: an archive (memory-service export memory.tar.gz) keeps every file.`;
 }
 
 /** Lets the server that has the database open carry memory, or else this process. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError } from './error.ts';
+import { refuseExported } from './exported-folder.ts';
 import { nearest } from './nearest.ts';
 import { SETTING_KEYS, settingOf, type SettingKey } from './settings.ts';
 
@@ -46,15 +47,21 @@ export function readEnvironment(environment: Environment): EnvironmentSettings {
   return { settings, config: environment[CONFIG] || null, telemetry, warnings };
 }
 
-/** The variables of `.env` in a directory; none without such a file. */
+/**
+ * The variables of `.env` in a directory; none without such a file. Refuses one in a folder that an
+ * export made.
+ */
 export async function readDotEnv(directory: string): Promise<Environment> {
   const file = join(directory, '.env');
+  let text: string;
   try {
-    return parseEnv(await readFile(file, 'utf8')) as Environment;
+    text = await readFile(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // A directory named `.env` is a Python virtual environment.
     if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') return {};
     throw new ConfigError(null, `${file} cannot be read (${String(code)}).`, { cause: error });
   }
+  refuseExported(file);
+  return parseEnv(text) as Environment;
 }

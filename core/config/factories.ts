@@ -9,6 +9,7 @@ import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { findOwnPlugin } from '../default-plugins.ts';
 import { ConfigError } from './error.ts';
+import { refuseExported } from './exported-folder.ts';
 
 /**
  * A factory by name, for JSON and the environment: one of this package's plugins (`storage-sqlite`,
@@ -107,11 +108,16 @@ function findPlugin(name: string, directory: string): string | null {
   if (ownUrl !== null) return ownUrl;
   if (name.startsWith('./') || name.startsWith('../') || isAbsolute(name)) {
     const path = resolve(directory, name);
-    return existsSync(path) ? pathToFileURL(path).href : null;
+    return existsSync(path) ? toCodeUrl(path) : null;
   }
   const from = pathToFileURL(resolve(directory, 'package.json'));
   const path = resolveModulePath(name, { from, try: true, conditions: ['node', 'import'] });
-  return path === undefined ? null : pathToFileURL(path).href;
+  return path === undefined ? null : toCodeUrl(path);
+}
+
+function toCodeUrl(path: string): string {
+  refuseExported(path);
+  return pathToFileURL(path).href;
 }
 
 async function callFactory(

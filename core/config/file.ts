@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError, type Mistakes } from './error.ts';
+import { refuseExported } from './exported-folder.ts';
 import { takeApart, type TakenApart } from './take-apart.ts';
 
 /** The config file, split into settings and parts whose values are not checked yet. */
@@ -19,7 +20,7 @@ const NAMES = ['ts', 'mjs', 'js', 'json'].map((extension) => `memory.config.${ex
 
 /**
  * Reads the chosen config file, or the first `memory.config.*` in the directory; `null` if there is
- * none.
+ * none. Refuses one in a folder that an export made.
  */
 export async function readConfigFile(
   cwd: string,
@@ -31,6 +32,7 @@ export async function readConfigFile(
   if (chosen !== null && !existsSync(path)) {
     throw new ConfigError(null, `${chosen.name} names ${path}, and there is no such file.`);
   }
+  refuseExported(path);
   const config = extname(path) === '.json' ? await readJson(path) : await runModule(path);
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     throw new ConfigError(

@@ -45,7 +45,7 @@ async function packNotes(notes: Record<string, string>): Promise<Buffer> {
     await writeFile(path.join(folder, name), content);
   }
   const ignore = (): void => undefined;
-  const options = { userId: 'alice', onFile: ignore, onLeftOut: ignore };
+  const options = { userId: 'alice', onFile: ignore, onLeftOut: ignore, onNormalised: ignore };
   return await buffer(compress(packFolder(folder, options)));
 }
 

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { LEFT_OUT_NOTICE } from '../../../core/archive/git.ts';
 import type { Core } from '../../../core/service.ts';
 import { git, GIT_TESTS, HAS_GIT } from '../../support/git.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -130,29 +131,67 @@ describe.skipIf(!HAS_GIT)(`an export as a git repository (${GIT_TESTS})`, () => 
     ]);
   });
 
-  it('takes paths and actors that git would refuse or act on', async () => {
-    const core = await openCore();
-    const paths = ['.git/config', 'x/.GIT', 'git~1/a', '.gitmodules', '.gitattributes', 'a', 'a/b'];
-    for (const path of [...paths, 'a.md', 'müsli und tee.md']) {
+  it('leaves out, names and explains what git or a program in the checkout would run', async () => {
+    const core = await openCore({ tools: everyTool });
+    const unsafe = [
+      '.git/config',
+      'x/.GIT',
+      'git~1/a',
+      '.gitmodules',
+      '.gitattributes',
+      'HEAD',
+      'Makefile',
+    ];
+    for (const path of [...unsafe, 'a.md', 'müsli und tee.md', 'AGENTS.md']) {
       const content = `[submodule "${path}"]\n path = -x\n url = -u./evil\n`;
       await call(core, 'alice', 'memory_write', { path: `user/${path}`, content });
     }
+    await call(core, 'alice', 'memory_move', { from: 'user/HEAD', to: 'user/b.md' });
+    const folder = await toRepository(core);
+    expect(git(folder, ['ls-tree', '-r', '-z', '--name-only', 'main']).split('\0')).toEqual([
+      'users/alice/AGENTS.md',
+      'users/alice/a.md',
+      'users/alice/b.md',
+      'users/alice/müsli und tee.md',
+      '',
+    ]);
+    expect(
+      lines(git(folder, ['log', '--all', '--format=', '--name-only', '--diff-filter=A'])).length,
+    ).toBe(4);
+    // A commit for each revision all the same; the notices stand before the first.
+    expect(trailers(folder, 'Revision')).toEqual((await revisionsOf(core)).map(({ id }) => id));
+    expect(git(folder, ['log', '--reverse', '--format=%b', '-1', 'main~11'])).toMatch(
+      /^Left out users\/alice\/\.git\/config: \.git is hidden/,
+    );
+    const notices = (await stream(core)).toString().split('commit refs')[0] ?? '';
+    const named = lines(notices)
+      .slice(1)
+      .map((line) => LEFT_OUT_NOTICE.exec(line)?.[1]);
+    expect(named).toEqual([...unsafe].sort().map((path) => `users/alice/${path}`));
+  });
+
+  it('keeps names apart that a disk takes for one, in all of the history', async () => {
+    const core = await openCore({ tools: everyTool });
+    for (const path of ['notes.md', 'Notes.md', 'a', 'a/b']) {
+      await call(core, 'alice', 'memory_write', { path: `user/${path}`, content: path });
+    }
+    await call(core, 'alice', 'memory_delete', { path: 'user/Notes.md' });
+    await call(core, 'Alice', 'memory_write', { path: 'user/a.md', content: 'of Alice' });
+    const folder = await toRepository(core);
+    expect(lines(git(folder, ['ls-tree', '-r', '--name-only', 'main']))).toEqual([
+      'users/Alice/a.md',
+      'users/alice%2/a%2',
+      'users/alice%2/a/b',
+      'users/alice%2/notes%2.md',
+    ]);
+    expect(show(folder, 'users/alice%2/Notes.md', 'main~2')).toBe('Notes.md');
+  });
+
+  it('takes actors that git would refuse', async () => {
+    const core = await openCore();
     const actor = `Eve <eve@example.org> 0 +0000`;
     await call(core, 'alice', 'memory_write', { path: 'user/z.md', content: '' }, { actor });
     const folder = await toRepository(core);
-    expect(git(folder, ['ls-tree', '-r', '-z', '--name-only', 'main']).split('\0')).toEqual([
-      'users/alice/%2Egit/config',
-      'users/alice/%2Egitattributes',
-      'users/alice/%2Egitmodules',
-      'users/alice/a%file',
-      'users/alice/a.md',
-      'users/alice/a/b',
-      'users/alice/git%7E1/a',
-      'users/alice/müsli und tee.md',
-      'users/alice/x/%2EGIT',
-      'users/alice/z.md',
-      '',
-    ]);
     expect(git(folder, ['log', '-1', '--format=%an'])).toBe('Eve %3Ceve@example.org%3E 0 +0000\n');
   });
 

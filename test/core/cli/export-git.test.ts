@@ -3,7 +3,9 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { git, GIT_TESTS, HAS_GIT } from '../../support/git.ts';
+import { call, openCore } from '../../support/service.ts';
 import { filledDatabase, PROGRESS } from './maintenance.ts';
 
 const exportGit = (cwd: string, target: string, more: { env?: Record<string, string> } = {}) =>
@@ -32,6 +34,38 @@ describe.skipIf(!HAS_GIT)(`memory-service export --format git (${GIT_TESTS})`, (
     expect(await readFile(note, 'utf8')).toBe('- Saw a heron at pond 0.\n');
     const again = await exportGit(cwd, 'alone');
     expect([again.code, again.stderr]).toEqual([1, expect.stringMatching('alone is not empty')]);
+  });
+
+  it('names what it left out, marks the folder, and keeps it clean', async () => {
+    const { cwd, filename } = await filledDatabase({ files: 1 });
+    const core = await openCore({ storage: sqlite({ filename }) });
+    for (const name of ['.gitattributes', 'Makefile', 'a.md']) {
+      await call(core, 'user0', 'memory_write', { path: `user/${name}`, content: 'x\n' });
+    }
+    await core.indexer.drain();
+    await core.close();
+    const { code, stdout, stderr } = await exportGit(cwd, 'out');
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/5 commits\. 2 were left out: an archive/),
+    ]);
+    expect(stderr).toMatch('  left out users/user0/.gitattributes: .gitattributes is hidden');
+    expect(stderr).toMatch('  left out users/user0/Makefile: Makefile names commands');
+    const folder = path.join(cwd, 'out');
+    expect(git(folder, ['status', '--porcelain'])).toBe('');
+    expect((await readdir(folder)).sort()).toEqual(['.git', '.memory-service.json', 'users']);
+    const stream = await exportGit(cwd, 'out.fast-import');
+    expect([stream.code, stream.stderr]).toEqual([
+      1,
+      expect.stringMatching(/left out users\/user0\/Makefile/),
+    ]);
+    const again = await runCommand({ cwd, args: ['export', 'out'] });
+    expect(again.stderr).toMatch('has files that no export wrote');
+    await writeFile(path.join(folder, 'memory.config.json'), '{}');
+    const inside = await runCommand({ cwd: path.join(folder, 'users'), args: ['export', 'x.tgz'] });
+    expect(inside.code).not.toBe(78);
+    const there = await runCommand({ cwd: folder, args: ['export', 'x.tgz'] });
+    expect([there.code, there.stderr]).toEqual([78, expect.stringMatching(/is not loaded/)]);
   });
 
   it('leaves nothing in the folder when git fails', async () => {

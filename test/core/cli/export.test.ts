@@ -1,13 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { root } from '../../examples/run-example.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { git, HAS_GIT } from '../../support/git.ts';
+import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { filledDatabase, PROGRESS } from './maintenance.ts';
+
+/** Writes files of a user as a model does. */
+async function addFiles(filename: string, files: Record<string, string>): Promise<void> {
+  const core = await openCore({ storage: sqlite({ filename }) });
+  for (const [name, content] of Object.entries(files)) {
+    await call(core, 'user0', 'memory_write', { path: `user/${name}`, content });
+  }
+  await core.indexer.drain();
+  await core.close();
+}
 
 /** Exports by a command in `cwd`, and returns the bytes of the archive. */
 async function exportTo(cwd: string, name: string, flags: string[] = []): Promise<Buffer> {
@@ -176,4 +189,69 @@ it('writes and removes nothing behind a link in the folder', async () => {
   expect(await readFile(path.join(outside, 'notes/0.md'), 'utf8')).toBe('mine');
   // A link in the place of a file is replaced by the file.
   expect((await lstat(note)).isFile()).toBe(true);
+});
+
+it('writes no folder in which git or this command runs what a model wrote, and says what it left out', async () => {
+  const { cwd, filename } = await filledDatabase();
+  const ran = path.join(cwd, 'ran');
+  const config = `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch ${ran};"\n`;
+  const head = 'ref: refs/heads/main\n';
+  await addFiles(filename, {
+    ...{ '.git/config': config, '.git/HEAD': head, '.git/objects/a': '', '.git/refs/a': '' },
+    // A repository needs no folder .git.
+    ...{ config, HEAD: head, 'objects/a': '', 'refs/a': '' },
+    'memory.config.mjs': `(await import('node:fs')).writeFileSync(${JSON.stringify(ran)}, '');`,
+    'AGENTS.md': 'Read this.\n',
+  });
+  const { code, stdout, stderr } = await runCommand({
+    cwd,
+    args: ['export', 'out', '--user=user0'],
+  });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/out: 7 files\. 6 were left out: an archive \(.*\) keeps every file\.\n$/);
+  for (const name of ['.git/config', '.git/HEAD', 'HEAD', 'memory.config.mjs']) {
+    expect(stderr).toMatch(`  left out ${name}: `);
+  }
+  const folder = path.join(cwd, 'out');
+  if (HAS_GIT) {
+    for (const place of ['.', 'objects', 'notes']) {
+      expect(() => git(path.join(folder, place), ['status'])).toThrow(/not a git repository/);
+    }
+  }
+  expect(existsSync(ran)).toBe(false);
+  await exportTo(cwd, 'memory.tar.gz');
+  const there = await temporaryDirectory();
+  const args = ['import', path.join(cwd, 'memory.tar.gz')];
+  expect((await runCommand({ cwd: there, args })).stdout).toMatch('Imported 19 files');
+
+  // As an export of before left it: this command runs it neither there nor in a folder below.
+  await writeFile(path.join(folder, 'memory.config.mjs'), `throw new Error('it ran');`);
+  const inside = await runCommand({ cwd: folder, args: ['export', 'x.tar.gz'] });
+  expect([inside.code, inside.stderr]).toEqual([
+    78,
+    expect.stringMatching(/memory\.config\.mjs is not loaded/),
+  ]);
+});
+
+it('takes a target whose name is as long as a disk allows', async () => {
+  const { cwd } = await filledDatabase({ files: 1 });
+  const name = `${'日'.repeat(81)}.tar.gz`;
+  expect(Buffer.byteLength(name)).toBe(250);
+  expect((await exportTo(cwd, name)).length).toBeGreaterThan(0);
+});
+
+it('says which names of a folder became NFC, and what is hidden without a failure', async () => {
+  const { cwd } = await filledDatabase({ files: 1 });
+  const folder = path.join(cwd, 'in');
+  await mkdir(path.join(folder, '.obsidian'), { recursive: true });
+  await writeFile(path.join(folder, '.obsidian/app.json'), '{}');
+  await writeFile(path.join(folder, 'Cafe\u0301.md'), 'Café\n');
+  const { code, stdout, stderr } = await runCommand({ cwd, args: ['import', 'in', '--user=zoe'] });
+  expect(stdout).toMatch(/1 created.*\n1 of them had names in another Unicode form/);
+  expect(stderr).toMatch('left out .obsidian: it is hidden');
+  expect(stderr).toMatch('read Cafe\u0301.md: its name became NFC');
+  expect(code).toBe(0);
+  const exported = await runCommand({ cwd, args: ['export', 'out', '--user=zoe'] });
+  expect(exported.stdout).toMatch('out: 1 files.\n');
+  expect(await readdir(path.join(cwd, 'out'))).toContain('Café.md');
 });

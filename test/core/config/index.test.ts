@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
@@ -89,6 +89,65 @@ describe('precedence', () => {
     await load([], {});
     expect(process.env['SERVICE_PORT']).toBeUndefined();
     expect(process.env['SERVICE_MARKER_OF_THIS_TEST']).toBeUndefined();
+  });
+});
+
+describe('a folder that an export made', () => {
+  const mark = (folder: string) => {
+    mkdirSync(join(cwd, folder), { recursive: true });
+    write(join(folder, '.memory-service.json'), '{"files":[]}');
+  };
+
+  it.each([
+    'memory.config.mjs',
+    'memory.config.ts',
+    'memory.config.js',
+    'memory.config.json',
+    '.env',
+  ])('gives no settings: %s there, or in a folder below, is not loaded', async (name) => {
+    mark('out');
+    mkdirSync(join(cwd, 'out/users/alice'), { recursive: true });
+    const ran = join(cwd, 'ran');
+    const code = `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(ran)}, '');\nexport default {};\n`;
+    const content = name === '.env' ? 'SERVICE_PORT=1\n' : name.endsWith('json') ? '{}' : code;
+    for (const folder of ['out', 'out/users/alice']) {
+      const there = { argv: [], env: {}, cwd: join(cwd, folder) };
+      // Without such a file, the command works there as anywhere.
+      expect((await loadConfig(there)).values.port).toBe(8787);
+      write(join(folder, name), content);
+      const message = await refusal(loadConfig(there));
+      expect(message).toContain(`${join(cwd, folder, name)} is not loaded`);
+      expect(message).toContain(`memory was exported to ${join(cwd, 'out')}`);
+      rmSync(join(cwd, folder, name));
+    }
+    expect(existsSync(ran)).toBe(false);
+  });
+
+  it('gives none by --config, SERVICE_CONFIG, a link, or the name of a plugin', async () => {
+    mark('out');
+    write('out/a.json', '{}');
+    write('out/plugin.mjs', 'export default () => ({});');
+    const refused = `${join(cwd, 'out/a.json')} is not loaded`;
+    expect(await refusal(load(['--config=out/a.json']))).toContain(refused);
+    expect(await refusal(load([], { SERVICE_CONFIG: './out/a.json' }))).toContain(refused);
+    symlinkSync(join(cwd, 'out/a.json'), join(cwd, 'memory.config.json'));
+    expect(await refusal(load())).toContain('memory.config.json is not loaded');
+    rmSync(join(cwd, 'memory.config.json'));
+    symlinkSync(join(cwd, 'out'), join(cwd, 'link'));
+    expect(await refusal(load(['--config=link/a.json']))).toContain('is not loaded');
+    write('memory.config.json', '{ "plugins": ["./out/plugin.mjs"] }');
+    expect(await refusal(load().then(openConfig))).toContain(
+      `${join(cwd, 'out/plugin.mjs')} is not loaded`,
+    );
+  });
+
+  it('changes nothing for the folders above and beside it', async () => {
+    mark('out');
+    mkdirSync(join(cwd, 'beside'));
+    write('memory.config.json', '{ "port": 1001 }');
+    write('beside/memory.config.json', '{ "port": 1002 }');
+    expect((await load()).values.port).toBe(1001);
+    expect((await load(['--config=beside/memory.config.json'])).values.port).toBe(1002);
   });
 });
 
