@@ -91,7 +91,7 @@ module.exports = {
         path: '^(core|plugins|adapters|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/schemas/(define-route|dreams|portable-schema|shapes)\\.ts$',
+          '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
           '^core/(errors|foreign-json|memory-instructions|page|pause|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
@@ -126,7 +126,10 @@ module.exports = {
         path: '^(core|plugins|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/(edits/prompt-text|errors|files/(line-ends|paths|replace-text)|foreign-json|memory-instructions|schemas/strict-schema)\\.ts$',
+          '^core/(errors|memory-instructions|foreign-json)\\.ts$',
+          '^core/edits/prompt-text\\.ts$',
+          '^core/files/(line-ends|paths|replace-text)\\.ts$',
+          '^core/schemas/(strict-schema|tool-prefix)\\.ts$',
         ],
       },
     },

@@ -38,10 +38,16 @@ export type { AdapterOptions } from './runner.ts';
  */
 export async function toAnthropicMemoryTool(
   runner: ToolRunner,
-  options: Omit<AdapterOptions, 'tools'>,
+  options: Omit<AdapterOptions, 'tools' | 'toolPrefix'>,
 ): Promise<BetaRunnableTool> {
   const load = () => import('@anthropic-ai/sdk/lib/tools/ToolError');
   const { ToolError } = await importPeer('toAnthropicMemoryTool', '@anthropic-ai/sdk', load);
+  if ((options as AdapterOptions).toolPrefix !== undefined) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      "Anthropic's API has one memory tool, which is named memory, so it takes no toolPrefix. Give a second memory by toAnthropicTools with toolPrefix.",
+    );
+  }
   const tools = await bindTools(runner, options);
   return {
     type: 'memory_20250818',

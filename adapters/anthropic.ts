@@ -37,7 +37,8 @@ export interface AnthropicTools {
   /**
    * Runs all tool uses of an answer at once, and returns a result for each. The results are the content
    * of the next user message; there are none if the answer used no tool. A tool that is not among these
-   * is answered as an unknown one, so leave out the blocks that use your own tools.
+   * is answered as an unknown one, so leave out the blocks that use your own tools; with `toolPrefix`,
+   * uses of tools that begin otherwise are left to you.
    *
    * Pass the whole message. If it ended at the token limit, its last tool use may be incomplete, even if
    * the SDK could read it. That one is not run, and its result is an error. Blocks alone do not show where
@@ -101,7 +102,7 @@ export async function toAnthropicTools(
   runner: ToolRunner,
   options: AdapterOptions,
 ): Promise<AnthropicTools> {
-  const { tools: bound, runUnknown } = await bindCalls(runner, options);
+  const { tools: bound, runUnknown, isAnswered } = await bindCalls(runner, options);
   function runUse(
     { name, input }: ToolUseBlock,
     { call, isCutOff }: { call: BoundCall; isCutOff: boolean },
@@ -120,7 +121,9 @@ export async function toAnthropicTools(
       const content: readonly ContentBlock[] = 'content' in answer ? answer.content : answer;
       const end = 'content' in answer ? answer.stop_reason : null;
       const cutOff = end !== null && CUT_OFF.has(end) ? content.at(-1) : undefined;
-      const uses = content.filter((block) => block.type === 'tool_use');
+      const uses = content
+        .filter((block) => block.type === 'tool_use')
+        .filter(({ name }) => isAnswered(name));
       return Promise.all(
         uses.map(async (use) => {
           const call = { callId: use.id, signal, run };

@@ -156,7 +156,8 @@ export function recallMemory(
 ): LangChainMemoryMiddleware {
   const toPrompt = createMemoryPrompt(runner, options);
   return {
-    name: 'recallMemory',
+    // An agent takes no two of one name.
+    name: `${options.toolPrefix ?? ''}recallMemory`,
     async wrapModelCall(request, handler) {
       const { messages, systemMessage, runtime } = request;
       const text = await toPrompt(messages, runtime?.signal);

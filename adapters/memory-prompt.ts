@@ -31,7 +31,7 @@ export async function toMemoryPrompt(
   messages: string | readonly object[],
   { signal, ...options }: MemoryPromptOptions & { signal?: AbortSignal | undefined },
 ): Promise<string> {
-  const { userId, actor, maxChars, tools, readOnly } = options;
+  const { userId, actor, maxChars, tools, readOnly, toolPrefix } = options;
   parseUserId(userId);
   const query = typeof messages === 'string' ? messages : findQuestion(messages);
   const found = await recall(runner as TypedToolRunner, {
@@ -39,7 +39,7 @@ export async function toMemoryPrompt(
     arguments: { query, ...(maxChars === undefined ? {} : { maxChars }) },
     ...(signal === undefined ? {} : { signal }),
   });
-  return `${memoryInstructions({ tools, readOnly })}\n\n${found}`;
+  return `${memoryInstructions({ tools, readOnly, toolPrefix })}\n\n${found}`;
 }
 
 /**

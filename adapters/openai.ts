@@ -55,7 +55,8 @@ export interface OpenAiChatTools {
   /**
    * Runs the `tool_calls` of an answer's message, all at once, and gives one message for each, which
    * follow that one. Empty when there were none. A call of a tool that is not among these is answered
-   * as an unknown one, so leave out the calls of tools of yours. One that `finish_reason: 'length'` cut
+   * as an unknown one, so leave out the calls of tools of yours; with `toolPrefix`, calls of tools that
+   * begin otherwise are left to you. One that `finish_reason: 'length'` cut
    * off is no JSON any more: it is answered with an error and not run.
    */
   runCalls(
@@ -87,7 +88,8 @@ export interface OpenAiResponsesTools {
   /**
    * Runs the function calls among the items of an answer, all at once, and gives one output for
    * each: input of the next request. Empty when there were none. A call of a tool that is not among
-   * these is answered as an unknown one, so leave out the items that call tools of yours.
+   * these is answered as an unknown one, so leave out the items that call tools of yours; with
+   * `toolPrefix`, calls of tools that begin otherwise are left to you.
    */
   runCalls(
     output: readonly { type: string }[],
@@ -151,7 +153,7 @@ export async function toOpenAiChatTools(
   runner: ToolRunner,
   options: OpenAiOptions,
 ): Promise<OpenAiChatTools> {
-  const { bound, answer } = await bindAnswers(runner, options);
+  const { bound, answer, isAnswered } = await bindAnswers(runner, options);
   return {
     tools: bound.map(({ name, description, parameters, isStrict }) =>
       withOwnParser(isStrict, {
@@ -165,7 +167,9 @@ export async function toOpenAiChatTools(
       }),
     ),
     runCalls(given, { signal, run } = {}) {
-      const calls = (given ?? []).filter((call): call is ChatCall => call.type === 'function');
+      const calls = (given ?? [])
+        .filter((call): call is ChatCall => call.type === 'function')
+        .filter((call) => isAnswered(call.function.name));
       return Promise.all(
         calls.map(async ({ id, function: { name, arguments: text } }) => ({
           role: 'tool',
@@ -205,7 +209,7 @@ export async function toOpenAiResponsesTools(
   runner: ToolRunner,
   options: OpenAiOptions,
 ): Promise<OpenAiResponsesTools> {
-  const { bound, answer } = await bindAnswers(runner, options);
+  const { bound, answer, isAnswered } = await bindAnswers(runner, options);
   return {
     tools: bound.map(({ name, description, parameters, isStrict }) =>
       withOwnParser(isStrict, {
@@ -217,7 +221,9 @@ export async function toOpenAiResponsesTools(
       }),
     ),
     runCalls(output, { signal, run } = {}) {
-      const calls = output.filter((item): item is FunctionCall => item.type === 'function_call');
+      const calls = output
+        .filter((item): item is FunctionCall => item.type === 'function_call')
+        .filter(({ name }) => isAnswered(name));
       return Promise.all(
         calls.map(async ({ name, call_id, arguments: text }) => ({
           type: 'function_call_output',
@@ -238,13 +244,13 @@ interface FunctionCall {
 
 /** The tools of a user, and what gives the text that a call of one of them is answered with. */
 async function bindAnswers(runner: ToolRunner, options: OpenAiOptions) {
-  const { tools: bound, runUnknown } = await bindCalls(runner, options);
+  const { tools: bound, runUnknown, isAnswered } = await bindCalls(runner, options);
   async function answer(name: string, text: string, call: BoundCall): Promise<string> {
     const called = bound.find((tool) => tool.name === name);
     if (called === undefined) return (await runUnknown(name, call)).text;
     return (await runWithText(called, text, call)).text;
   }
-  return { bound, answer };
+  return { bound, answer, isAnswered };
 }
 
 /**

@@ -8,6 +8,7 @@ import type {
 import { type ErrorCode, MemoryError, toErrorText, toolNotFound } from '../core/errors.ts';
 import { parseUserId } from '../core/files/paths.ts';
 import { toStrictSchema } from '../core/schemas/strict-schema.ts';
+import { nameTools } from '../core/schemas/tool-prefix.ts';
 
 /** Which tools a model gets, and for whom they run. The same for every adapter. */
 export interface AdapterOptions {
@@ -18,8 +19,14 @@ export interface AdapterOptions {
   userId: string;
   /** Who reads and writes, as revisions and the access log name it; default `agent`. */
   actor?: string;
-  /** Names of the tools to give; default all that can be used with what is configured. */
+  /** Plain names of the tools to give; default all that can be used with what is configured. */
   tools?: readonly string[];
+  /**
+   * Put before the name of each tool, so that an agent can have the tools of two memories: with
+   * `team_`, a model calls `team_memory_read`. Traces and the access log keep the plain names.
+   * Default: none.
+   */
+  toolPrefix?: string;
   /** Gives the tools alone that change nothing. */
   readOnly?: boolean;
 }
@@ -35,10 +42,14 @@ export interface StrictAdapterOptions extends AdapterOptions {
 
 /** A tool that is bound to its user: what adapters put into the form of a framework. */
 export interface BoundTool extends ToolDescription {
+  /** As the model knows it, with the prefix. */
+  name: string;
   /** What the model reads: the tool's schema, or its strict form. */
   parameters: JsonSchema;
   /** Whether `parameters` is the strict form. */
   isStrict: boolean;
+  /** Names tools in a text as the model knows them. */
+  rename(text: string): string;
   /** Runs it. A failure is an outcome, never a rejection; what `signal` stopped rejects. */
   run(args: unknown, call?: BoundCall): Promise<ToolOutcome>;
 }
@@ -84,6 +95,8 @@ export interface ToolFailure {
 /** Tools of a user, and what a call of any other is answered with. */
 export interface BoundCalls {
   tools: BoundTool[];
+  /** Whether the call of a tool is to be answered here: all are, or those with the prefix. */
+  isAnswered(name: string): boolean;
   /**
    * Answers the call of a tool that is not among these. The trail gets it where the runner lacks that
    * tool. One that the runner has, and this agent was not given, is not run.
@@ -104,14 +117,14 @@ export async function bindTools(
 
 /**
  * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a bad user id, with
- * `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for the list rejects
- * with.
+ * `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, with `INVALID_REQUEST` for a bad prefix,
+ * and with what asking for the list rejects with.
  */
 export async function bindCalls(
   runner: ToolRunner,
   options: StrictAdapterOptions,
 ): Promise<BoundCalls> {
-  const { userId, actor, tools: names, readOnly = false } = options;
+  const { userId, actor, tools: names, readOnly = false, toolPrefix = '' } = options;
   // A wrong one would otherwise come to light in front of the model.
   parseUserId(userId);
   const context = { userId, ...(actor === undefined ? {} : { actor }) };
@@ -131,31 +144,37 @@ export async function bindCalls(
     const known = described.map(({ name }) => name);
     throw toolNotFound(missing, { missing, known });
   }
-  const tools = described
-    .filter((tool) => (names === undefined ? tool.available : names.includes(tool.name)))
-    .filter((tool) => tool.readOnly || !readOnly)
-    .map((tool) => ({
+  const { tools: named, rename, toPlain } = nameTools(described, toolPrefix);
+  const tools = described.flatMap(({ name, available, readOnly: isReadOnly }, at) => {
+    const tool = named[at];
+    const isGiven = names === undefined ? available : names.includes(name);
+    if (tool === undefined || !isGiven || (readOnly && !isReadOnly)) return [];
+    return {
       ...tool,
       ...toParameters(tool.inputSchema, options),
+      rename,
       async run(args: unknown, call: BoundCall = {}): Promise<ToolOutcome> {
         try {
-          const response = await runner.execute(tool.name, toRequest(args, call));
+          const response = await runner.execute(name, toRequest(args, call));
           return { ok: true, text: JSON.stringify(response.result), response };
         } catch (thrown) {
           // Nobody waits for it any more, and the framework knows how to stop.
           if (call.signal?.aborted) throw thrown;
-          return toFailedOutcome(thrown);
+          return toFailedOutcome(thrown, rename);
         }
       },
-    }));
+    };
+  });
   return {
     tools,
+    isAnswered: (name) => toPlain(name) !== null,
     async runUnknown(name, call) {
       try {
         // Asked again: a plugin may have added the tool since.
         const known = await runner.listTools();
-        if (!known.some((tool) => tool.name === name)) {
-          await runner.execute(name, toRequest(REFUSED_ARGUMENTS, call));
+        const plain = toPlain(name) ?? name;
+        if (!known.some((tool) => tool.name === plain)) {
+          await runner.execute(plain, toRequest(REFUSED_ARGUMENTS, call));
         }
       } catch (thrown) {
         if (call.signal?.aborted) throw thrown;
@@ -276,10 +295,13 @@ export async function importPeer<Module>(
   }
 }
 
-/** What a call that threw comes to. */
-export function toFailedOutcome(thrown: unknown): ToolOutcome {
+/** What a call that threw comes to; `rename` names tools as the model knows them. */
+export function toFailedOutcome(
+  thrown: unknown,
+  rename: BoundTool['rename'] = (text) => text,
+): ToolOutcome {
   const error = toFailure(thrown);
-  return { ok: false, text: toErrorText(error), error };
+  return { ok: false, text: rename(toErrorText(error)), error };
 }
 
 /** The service and its client throw two classes with the same members; both are told by those. */

@@ -47,7 +47,7 @@ export async function toVercelAiTools(
       toModelOutput({ output }: { output: unknown }) {
         const given = output as VercelAiOutput;
         return 'error' in given
-          ? { type: 'error-text', value: toErrorText(given.error) }
+          ? { type: 'error-text', value: tool.rename(toErrorText(given.error)) }
           : { type: 'json', value: given.result as never };
       },
     } as never),

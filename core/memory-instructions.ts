@@ -4,6 +4,8 @@ export interface MemoryInstructionsOptions {
   tools?: readonly string[] | undefined;
   /** Whether none of them changes memory. */
   readOnly?: boolean | undefined;
+  /** What the names of the tools begin with, where an agent has two memories. */
+  toolPrefix?: string | undefined;
 }
 
 /**
@@ -13,11 +15,18 @@ export interface MemoryInstructionsOptions {
  * @example
  * const system = `You plan trips. ${memoryInstructions()}`;
  */
-export function memoryInstructions({ tools, readOnly }: MemoryInstructionsOptions = {}): string {
+export function memoryInstructions({
+  tools,
+  readOnly,
+  toolPrefix = '',
+}: MemoryInstructionsOptions = {}): string {
   const lines = [
     'Memory of one user that lasts from one conversation to the next, as text files: user/<path> is theirs, shared/<path> is common to all.',
     'Look up what is known before you answer or ask.',
   ];
+  if (toolPrefix !== '') {
+    lines.splice(1, 0, `Its tools are those whose names begin with ${toolPrefix}.`);
+  }
   if (readOnly !== true && (tools?.some(isOfWriting) ?? true)) {
     lines.push('Write down what will still matter later, with a reason; correct what has changed.');
   }

@@ -7,6 +7,7 @@ import type { ToolRunner } from '../contracts/tool.ts';
 import { describeError } from '../describe-error.ts';
 import { parseActor } from '../files/actor.ts';
 import { parseUserId } from '../files/paths.ts';
+import { checkToolPrefix } from '../schemas/tool-prefix.ts';
 import { attach } from './attach.ts';
 import { EXIT_FAILED } from './failure.ts';
 import { createLog } from './log.ts';
@@ -21,6 +22,7 @@ interface McpModule {
       userId: string;
       actor?: string;
       tools?: readonly string[];
+      toolPrefix?: string;
       readOnly: boolean;
       signal: AbortSignal;
       onError: (error: Error) => void;
@@ -38,6 +40,10 @@ export const mcp: Command = {
     user: { value: 'id', summary: 'Whose memory it is. Required.' },
     actor: { value: 'name', summary: 'Who reads and writes, in the access log; default agent.' },
     tools: { value: 'names', summary: 'Offer only these tools, with commas; default all usable.' },
+    'tool-prefix': {
+      value: 'prefix',
+      summary: 'Put this before the names of the tools, for an agent with two memories.',
+    },
     'read-only': { value: null, summary: 'Offer only the tools that change nothing.' },
   },
   run,
@@ -81,6 +87,7 @@ interface Caller {
   userId: string;
   actor?: string;
   tools?: readonly string[];
+  toolPrefix?: string;
   readOnly: boolean;
 }
 
@@ -91,10 +98,13 @@ function parseCaller(flags: ReadonlyMap<string, string>): Caller {
   }
   const actor = flags.get('actor');
   const tools = flags.get('tools');
+  const toolPrefix = flags.get('tool-prefix');
+  if (toolPrefix !== undefined) orRefuse('tool-prefix', () => checkToolPrefix(toolPrefix));
   return {
     userId: orRefuse('user', () => parseUserId(user)),
     ...(actor === undefined ? {} : { actor: orRefuse('actor', () => parseActor(actor)) }),
     ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
+    ...(toolPrefix === undefined ? {} : { toolPrefix }),
     readOnly: flags.has('read-only'),
   };
 }
@@ -114,7 +124,7 @@ function orRefuse<T>(flag: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    const reason = (error as Error).message.replace(/^context\.actor /, 'it ');
+    const reason = (error as Error).message.replace(/^(?:context\.actor|toolPrefix) /, 'it ');
     throw new ConfigError(null, `--${flag} is not valid: ${reason}`, { cause: error });
   }
 }

@@ -3,7 +3,8 @@
     with MemoryClient("http://127.0.0.1:8787", api_key) as memory:
         memory.execute("alice", "memory_read", {"path": "user/profile.md"})
 
-`AsyncMemoryClient` has the same methods, to be awaited.
+`AsyncMemoryClient` has the same methods, to be awaited. With `tool_prefix="team_"`, `list_tools` gives
+`team_memory_read` and so on, and `execute` takes these names: for an agent that has two memories.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
 import time
 import uuid
 from collections.abc import Generator
@@ -67,8 +69,12 @@ _Steps = Generator["httpx.Request | float", "httpx.Response | httpx.TransportErr
 class _Base:
     """What both clients share: the requests, the retries and the errors."""
 
-    def __init__(self, base_url: str, api_key: str, *, timeout: float, max_retries: int) -> None:
+    def __init__(
+        self, base_url: str, api_key: str, *, timeout: float, max_retries: int, tool_prefix: str
+    ) -> None:
         self._url = base_url.rstrip("/")
+        # Before the names that a model sees, where an agent has the tools of two memories.
+        self._prefix = tool_prefix
         self._headers = {"Authorization": f"Bearer {api_key}"}
         self._max_retries = max_retries
         # Seconds without a byte from the service. memory_remember and memory_context wait for a model.
@@ -76,7 +82,18 @@ class _Base:
 
     def _list_tools(self) -> _Steps:
         request = httpx.Request("GET", f"{self._url}/v1/tools", headers=self._headers)
-        return (yield from self._send(request))["tools"]
+        tools = (yield from self._send(request))["tools"]
+        names = {tool["name"] for tool in tools}
+        for tool in tools:
+            tool["name"] = self._prefix + tool["name"]
+            tool["description"] = self._rename(tool["description"], names)
+        return tools
+
+    def _rename(self, text: str, names: set[str]) -> str:
+        """The descriptions of tools name each other."""
+        return re.sub(
+            r"\b\w+\b", lambda word: self._prefix * (word[0] in names) + word[0], text
+        )
 
     def _execute(
         self,
@@ -90,7 +107,7 @@ class _Base:
         context = {"userId": user_id, "actor": actor, "toolCallId": tool_call_id}
         request = httpx.Request(
             "POST",
-            f"{self._url}/v1/tools/{tool}/execute",
+            f"{self._url}/v1/tools/{tool.removeprefix(self._prefix)}/execute",
             json={
                 "context": {key: value for key, value in context.items() if value is not None},
                 "arguments": arguments,
@@ -144,9 +161,17 @@ class MemoryClient(_Base):
     """Calls the tools of a service. One client serves all users and threads."""
 
     def __init__(
-        self, base_url: str, api_key: str, *, timeout: float = 60, max_retries: int = 2
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout: float = 60,
+        max_retries: int = 2,
+        tool_prefix: str = "",
     ) -> None:
-        super().__init__(base_url, api_key, timeout=timeout, max_retries=max_retries)
+        super().__init__(
+            base_url, api_key, timeout=timeout, max_retries=max_retries, tool_prefix=tool_prefix
+        )
         self._http = httpx.Client(**self._options)
 
     def list_tools(self) -> list[dict[str, Any]]:
@@ -196,9 +221,17 @@ class AsyncMemoryClient(_Base):
     """`MemoryClient` for asyncio."""
 
     def __init__(
-        self, base_url: str, api_key: str, *, timeout: float = 60, max_retries: int = 2
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout: float = 60,
+        max_retries: int = 2,
+        tool_prefix: str = "",
     ) -> None:
-        super().__init__(base_url, api_key, timeout=timeout, max_retries=max_retries)
+        super().__init__(
+            base_url, api_key, timeout=timeout, max_retries=max_retries, tool_prefix=tool_prefix
+        )
         self._http = httpx.AsyncClient(**self._options)
 
     async def list_tools(self) -> list[dict[str, Any]]:

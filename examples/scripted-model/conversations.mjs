@@ -46,6 +46,32 @@ export const RECALLED = CONVERSATIONS.map(({ prompt, turns }, index) =>
 );
 
 /**
+ * One conversation of an agent that has a memory of its user and one of the team.
+ *
+ * @type {typeof CONVERSATIONS}
+ */
+export const OF_TWO_MEMORIES = [
+  {
+    prompt: 'We release on Tuesdays now, and I take the early shift. Please remember both.',
+    turns: [
+      {
+        calls: [
+          {
+            name: 'team_memory_write',
+            arguments: { path: 'user/releases.md', content: '# Releases\n\n- On Tuesdays.\n' },
+          },
+          {
+            name: 'memory_write',
+            arguments: { path: 'user/work.md', content: '# Work\n\n- Takes the early shift.\n' },
+          },
+        ],
+      },
+      { text: 'The team will know the day, and I will know your shift.' },
+    ],
+  },
+];
+
+/**
  * @param {unknown} _answers
  * @param {any} body
  */

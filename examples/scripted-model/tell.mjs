@@ -15,8 +15,9 @@ import { CONVERSATIONS } from './conversations.mjs';
  * @param {(turns: Script[]) => Promise<Model>} chooseModel
  * @param {(input: { memory: ToolRunner, userId: string, model: Model, prompt: string }) => Promise<string>} ask
  * @param {typeof CONVERSATIONS} [conversations]
+ * @param {readonly string[]} [userIds] whose memory is printed in the end
  */
-export async function tell(chooseModel, ask, conversations = CONVERSATIONS) {
+export async function tell(chooseModel, ask, conversations = CONVERSATIONS, userIds = ['alice']) {
   const filename = process.argv[2] ?? join(await mkdtemp(join(tmpdir(), 'memory-')), 'memory.db');
   const service = createMemoryService({
     storage: sqlite({ filename }),
@@ -28,11 +29,15 @@ export async function tell(chooseModel, ask, conversations = CONVERSATIONS) {
     console.log(`> ${prompt}\n${words}\n`);
     await model.close();
   }
-  const context = { userId: 'alice' };
-  const { result } = await service.tools.execute('memory_list', { context, arguments: {} });
-  for (const { path } of result.files) {
-    const read = await service.tools.execute('memory_read', { context, arguments: { path } });
-    console.log(`${path}, version ${read.result.version}:\n\n${read.result.content.trimEnd()}`);
+  for (const [index, userId] of userIds.entries()) {
+    if (index > 0) console.log('');
+    const context = { userId };
+    const { result } = await service.tools.execute('memory_list', { context, arguments: {} });
+    for (const { path } of result.files) {
+      const read = await service.tools.execute('memory_read', { context, arguments: { path } });
+      const place = userIds.length === 1 ? path : `${userId}: ${path}`;
+      console.log(`${place}, version ${read.result.version}:\n\n${read.result.content.trimEnd()}`);
+    }
   }
   await service.close();
 }

@@ -3,6 +3,7 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { checkToolPrefix } from '../../core/schemas/tool-prefix.ts';
 import { PostTransport } from './post-transport.ts';
 import { REFUSAL_SCHEMA, toRefusal } from './protocol-error.ts';
 import { importSdk, type McpSdk } from './sdk.ts';
@@ -105,10 +106,16 @@ function toCaller(request: RouteRequest, messages: readonly JSONRPCMessage[]): M
   };
 }
 
-/** The actor of the configuration holds; where it says none, a client may. */
+/** The actor and the prefix of the configuration hold; where it has none, a client may name them. */
 function toOptions(request: RouteRequest, options: McpOptions): McpOptions {
   const actor = options.actor ?? request.header('x-actor');
-  return actor === null ? options : { ...options, actor };
+  const toolPrefix = options.toolPrefix ?? request.header('x-tool-prefix');
+  checkToolPrefix(toolPrefix ?? '');
+  return {
+    ...options,
+    ...(actor === null ? {} : { actor }),
+    ...(toolPrefix === null ? {} : { toolPrefix }),
+  };
 }
 
 function parseMessages(sdk: McpSdk, body: unknown): JSONRPCMessage[] {

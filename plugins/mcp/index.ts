@@ -1,4 +1,5 @@
 import type { Plugin } from '../../core/contracts/plugin.ts';
+import { checkToolPrefix } from '../../core/schemas/tool-prefix.ts';
 import { mcpRoute } from './http.ts';
 import type { McpOptions } from './server.ts';
 
@@ -22,12 +23,14 @@ export function mcp(options: McpOptions = {}): Plugin {
       type: 'object',
       properties: {
         tools: { type: 'array', items: { type: 'string' }, minItems: 1 },
+        toolPrefix: { type: 'string', maxLength: 32 },
         readOnly: { type: 'boolean' },
         actor: { type: 'string', minLength: 1, maxLength: 64 },
       },
       additionalProperties: false,
     },
     setup(host) {
+      checkToolPrefix(options.toolPrefix ?? '');
       host.addRoute(mcpRoute(host.tools, options));
     },
   };

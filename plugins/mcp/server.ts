@@ -5,6 +5,7 @@ import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError, toolNotFound } from '../../core/errors.ts';
 import { memoryInstructions } from '../../core/memory-instructions.ts';
 import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
+import { nameTools, type ToolNames } from '../../core/schemas/tool-prefix.ts';
 import { toProtocolError } from './protocol-error.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import {
@@ -19,8 +20,13 @@ import { toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
 
 /** What a client is given. */
 export interface McpOptions {
-  /** Names of the tools; default all that can be used with what is configured. */
+  /** Plain names of the tools; default all that can be used with what is configured. */
   tools?: readonly string[];
+  /**
+   * Put before the name of each tool, for agents that get the tools of two memories; default none.
+   * Traces and the access log keep the plain names.
+   */
+  toolPrefix?: string;
   /** Only the tools that change nothing. */
   readOnly?: boolean;
   /** Who reads and writes, as revisions and the access log name it; default `agent`. */
@@ -82,7 +88,7 @@ export function createMcpServer(
 
   server.setRequestHandler(sdk.ListToolsRequestSchema, () =>
     asProtocolError(sdk, async () => {
-      const tools = await listOffered(runner, options);
+      const { tools } = nameTools(await listOffered(runner, options), options.toolPrefix);
       return { tools: tools.filter(({ available }) => available).map(toMcpTool) };
     }),
   );
@@ -90,10 +96,10 @@ export function createMcpServer(
   server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, extra) => {
     const { name, arguments: args = {} } = params;
     try {
-      await assertOffered(runner, name, options);
-      return toCallResult(await runner.execute(name, { ...toCall(extra), arguments: args }));
+      const plain = await toOffered(runner, name, options);
+      return toCallResult(await runner.execute(plain, { ...toCall(extra), arguments: args }));
     } catch (thrown) {
-      return toErrorResult(toRunnerError(thrown));
+      return toErrorResult(toRunnerError(thrown), await findRename(runner, options));
     }
   });
 
@@ -153,13 +159,23 @@ async function listOffered(
     .filter((tool) => tool.readOnly || !readOnly);
 }
 
-async function assertOffered(runner: ToolRunner, name: string, options: McpOptions): Promise<void> {
+/** The plain name of a tool that a client may call. */
+async function toOffered(runner: ToolRunner, name: string, options: McpOptions): Promise<string> {
+  const { tools, readOnly, toolPrefix = '' } = options;
   // The runner refuses what it does not know, so nothing has to be asked where nothing is left out.
-  if (options.tools === undefined && options.readOnly !== true) return;
+  if (tools === undefined && readOnly !== true && toolPrefix === '') return name;
   const offered = await listOffered(runner, options);
-  if (offered.some((tool) => tool.name === name)) return;
-  const names = offered.map((tool) => tool.name).join(', ');
+  const { toPlain, toShown } = nameTools(offered, toolPrefix);
+  const plain = toPlain(name);
+  if (plain !== null && offered.some((tool) => tool.name === plain)) return plain;
+  const names = offered.map((tool) => toShown(tool.name)).join(', ');
   throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}, but ${names}.`);
+}
+
+/** Names tools in the text of an error as the client knows them. */
+async function findRename(runner: ToolRunner, options: McpOptions): Promise<ToolNames['rename']> {
+  const { toolPrefix = '' } = options;
+  return nameTools(toolPrefix === '' ? [] : await listOffered(runner, options), toolPrefix).rename;
 }
 
 function toMcpTool(tool: ToolDescription): ListToolsResult['tools'][number] {

@@ -30,14 +30,18 @@ export function toCallResult(response: ToolResponse): CallToolResult {
 }
 
 /**
- * What a failed call gives: text that a model can act on. A failure is no error of the protocol,
+ * What a failed call gives: text that a model can act on, in which `rename` names the tools as it knows
+ * them. A failure is no error of the protocol,
  * which would end the loop of many agents.
  */
-export function toErrorResult(error: RunnerError): CallToolResult {
+export function toErrorResult(
+  error: RunnerError,
+  rename: (text: string) => string = (text) => text,
+): CallToolResult {
   const { code, traceId, toolCallId } = error;
   return {
     isError: true,
-    content: [{ type: 'text', text: toErrorText(error) }],
+    content: [{ type: 'text', text: rename(toErrorText(error)) }],
     _meta: {
       code,
       ...(traceId === undefined ? {} : { traceId }),

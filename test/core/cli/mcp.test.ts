@@ -106,6 +106,26 @@ describe('memory-service mcp', () => {
     expect(stderr).toContain('there is no tool memory_wirte. Did you mean memory_write?');
   });
 
+  it('names its tools with --tool-prefix, and refuses a prefix that providers take in no name', async () => {
+    const cwd = await temporaryDirectory();
+    const { client, quit } = await attach(cwd, '--user=team', '--tool-prefix=team_');
+    const { tools } = await client.listTools();
+    expect(tools.every(({ name }) => name.startsWith('team_memory_'))).toBe(true);
+    const written = await client.callTool({
+      name: 'team_memory_write',
+      arguments: { path: 'user/a.md', content: 'x' },
+    });
+    expect(written.structuredContent).toMatchObject({ created: true });
+    const plain = await client.callTool(read('user/a.md'));
+    expect(plain).toMatchObject({ isError: true, _meta: { code: 'TOOL_NOT_FOUND' } });
+    await quit();
+
+    const args = ['mcp', '--user=team', '--tool-prefix=te am'];
+    const { code, stdout, stderr } = await runCommand({ cwd, args });
+    expect([code, stdout]).toEqual([78, '']);
+    expect(stderr).toContain('--tool-prefix is not valid: it must be 1 to 32 letters');
+  });
+
   it('answers what was piped in, says nothing else on standard output, and ends with 0', async () => {
     const cwd = await temporaryDirectory();
     const { code, stdout, stderr } = await pipe(

@@ -313,6 +313,24 @@ describe('tools over streamable HTTP', () => {
   });
 });
 
+it('names its tools as the client or the configuration wants them, and keeps the plain names in the trail', async () => {
+  const { connect: as, request } = await serveMcp({ adminSecret: ADMIN_SECRET });
+  const client = await as('team', { 'x-tool-prefix': 'team_' });
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toContain('team_memory_read');
+  expect(JSON.stringify(tools)).not.toMatch(/(?<!team_)memory_/);
+  const absent = { name: 'team_memory_read', arguments: { path: 'user/nothing.md' } };
+  expect(textOf(await client.callTool(absent))).toContain('List the files with team_memory_list,');
+  const log = await request('GET', '/v1/admin/access-logs?userId=team', { headers: asAdmin });
+  expect(log.json.items).toMatchObject([{ tool: 'memory_read', outcome: 'not_found' }]);
+
+  const set = await serveMcp({}, { toolPrefix: 'our_' });
+  const bound = await set.connect('team', { 'x-tool-prefix': 'team_' });
+  expect((await bound.listTools()).tools[0]?.name).toMatch(/^our_memory_/);
+  await expect(as('team', { 'x-tool-prefix': '9' })).rejects.toThrow(/toolPrefix must be/);
+  await expect(serveMcp({}, { toolPrefix: 'te am' })).rejects.toThrow(/toolPrefix must be/);
+});
+
 it('answers what a list has not begun by the deadline, without running it', async () => {
   const { plugin, events, release } = waiting();
   const { request } = await serveMcp({ plugins: [plugin] });
