@@ -40,6 +40,7 @@ import { createReindex } from './maintenance/reindex.ts';
 import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createErasures, type Erasures } from './erase/erase.ts';
+import { createRewriter, type Rewriter } from './erase/rewriter.ts';
 import { createRestores, type Restores } from './history/restore.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
@@ -80,6 +81,7 @@ export interface Core {
   readonly revisions: Revisions;
   readonly restores: Restores;
   readonly erasures: Erasures;
+  readonly rewriter: Rewriter;
   readonly archive: Archive;
   readonly accessLog: AccessLog;
   readonly traces: Traces;
@@ -224,10 +226,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     health: writeHealth,
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
-  const revisions = createRevisions({ storage, files, ids, accessQueue: queue, now });
+  const rewriter = createRewriter({ storage, ids, log, now });
+  const revisions = createRevisions({ storage, files, ids, accessQueue: queue, now, rewriter });
   const restores = createRestores({ storage, files, revisions, log, now });
   const erasures = createErasures({
-    ...{ storage, ids, accessQueue: queue, log, now },
+    ...{ storage, ids, accessQueue: queue, rewriter, log, now },
     lookMs: options.erasureLookMs,
   });
   const lineTimes = createLineTimes(revisions);
@@ -416,6 +419,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     await retention.stop();
     await restores.stop();
     await erasures.stop();
+    await rewriter.stop();
     await indexer.stop();
     await embeddings?.stop();
     for (const host of [...hooks].reverse()) await host.close();
@@ -436,6 +440,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     revisions,
     restores,
     erasures,
+    rewriter,
     archive: createArchive({ storage, files, revisions, limits: settings.limits, ids, now }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
@@ -464,6 +469,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       retention.start();
       restores.start();
       erasures.start();
+      await rewriter.start();
       for (const host of hooks) await host.start();
     },
     close() {

@@ -3,11 +3,12 @@ import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { describeDatabase, loadConfig } from '../config/index.ts';
 import type { BackupFile } from '../contracts/admin.ts';
+import { noteCopy } from '../erase/copies.ts';
 import { backUpBeside } from '../maintenance/backup.ts';
 import { createIdSource } from '../ids.ts';
 import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
-import { workOnMemory } from './open-memory.ts';
+import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
 
 /**
@@ -47,7 +48,16 @@ async function run(context: CommandContext): Promise<void> {
   const progress = createProgress('bytes');
   const made = await workOnMemory<BackupFile>(loaded, {
     there: (server) => server.runJob('backup', { progress }),
-    here: ({ storage }) => backUpBeside(storage, { ids: createIdSource(Date.now), progress }),
+    async here(config) {
+      const { storage } = config;
+      const beside = await backUpBeside(storage, { ids: createIdSource(Date.now), progress });
+      // Opening a database of an earlier version would change its schema: that is not asked for.
+      const isCurrent = (await storage.planMigration?.())?.steps.length === 0;
+      if (isCurrent && dirname(target) === dirname(resolve(filename))) {
+        await withStorage(loaded, config, (open) => noteCopy(open, beside.file));
+      }
+      return beside;
+    },
   });
   await moveToItsPlace(join(dirname(filename), made.file), target, isForced);
   process.stdout.write(`The database was copied to ${target}: ${made.bytes} bytes.\n`);

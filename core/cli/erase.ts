@@ -4,6 +4,7 @@ import { labelRows } from '../erase/row-labels.ts';
 import { parseUserId } from '../files/paths.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
+import { fileLines } from './file-lines.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
 
@@ -15,6 +16,10 @@ export const erase: Command = {
   summary: 'Show what erasing a user would remove; with --yes, erase the user.',
   flags: {
     yes: { value: null, summary: 'Erase the user. Nothing brings the memory back.' },
+    'remove-copies': {
+      value: null,
+      summary: 'Remove the copies of the database that the service made beside it, too.',
+    },
     json: { value: null, summary: 'Print the answer as JSON: with --yes, the receipt.' },
   },
   argument: 'userId',
@@ -25,7 +30,9 @@ async function run(context: CommandContext): Promise<void> {
   if (context.argument === null) throw new StartError('erase needs a user id.');
   const loaded = await loadConfig(context);
   const userId = parseUserId(context.argument);
-  const request = { confirm: userId, dryRun: !context.flags.has('yes') };
+  const { flags } = context;
+  const removeCopies = flags.has('remove-copies');
+  const request = { confirm: userId, dryRun: !flags.has('yes'), removeCopies };
   const answer = await workOnMemory<EraseAnswer>(loaded, {
     there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/erase`, request),
     here: ({ storage }) =>
@@ -33,7 +40,7 @@ async function run(context: CommandContext): Promise<void> {
         core.erasures.erase(userId, request, { address: null, traceId: null }),
       ),
   });
-  const isJson = context.flags.has('json');
+  const isJson = flags.has('json');
   const text = isJson ? JSON.stringify(answer, null, 2) : toReceipt(answer).join('\n');
   process.stdout.write(`${text}\n`);
   if (!answer.dryRun && Object.keys(answer.left).length > 0) {
@@ -60,6 +67,7 @@ function toReceipt(answer: EraseAnswer): string[] {
     `Written by those who had read it${answer.readersComplete ? '' : ' (there may be more)'}:`,
     ...(readers.length === 0 ? ['  nothing'] : []),
     ...readers.map(({ path, probably }) => `  ${path}${probably ? ' (probably)' : ''}`),
+    ...fileLines(answer),
     'Stays in the database:',
     ...answer.keeps.map((line) => `  ${line}`),
     'May remain elsewhere:',

@@ -2,6 +2,7 @@ import { loadConfig } from '../config/index.ts';
 import type { RedactAnswer } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
+import { fileLines } from './file-lines.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
 
@@ -15,6 +16,10 @@ export const redact: Command = {
     yes: { value: null, summary: 'Take the content out. Nothing brings it back.' },
     before: { value: null, summary: 'Take out the content before the revision, not after it.' },
     reason: { value: 'text', summary: 'Why, for the audit.' },
+    'remove-copies': {
+      value: null,
+      summary: 'Remove the copies of the database that the service made beside it, too.',
+    },
     json: { value: null, summary: 'Print the answer as JSON.' },
   },
   argument: 'revisionId',
@@ -27,7 +32,10 @@ async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const reason = context.flags.get('reason') ?? 'redacted on the command line';
   const { flags } = context;
-  const request = { reason, before: flags.has('before'), dryRun: !flags.has('yes') };
+  const request = {
+    ...{ reason, before: flags.has('before'), dryRun: !flags.has('yes') },
+    removeCopies: flags.has('remove-copies'),
+  };
   const answer = await workOnMemory<RedactAnswer>(loaded, {
     there: (server) => server.ask('POST', `revisions/${encodeURIComponent(id)}/redact`, request),
     here: ({ storage }) =>
@@ -39,7 +47,8 @@ async function run(context: CommandContext): Promise<void> {
   process.stdout.write(`${text}\n`);
 }
 
-function toLines({ dryRun, unchanged, path, revisions, peers, mayRemain }: RedactAnswer): string[] {
+function toLines(answer: RedactAnswer): string[] {
+  const { dryRun, unchanged, path, revisions, peers, mayRemain } = answer;
   return [
     unchanged
       ? `The content of this revision of ${path} is redacted already.`
@@ -50,6 +59,7 @@ function toLines({ dryRun, unchanged, path, revisions, peers, mayRemain }: Redac
     ),
     ...(peers.length === 0 ? [] : ['The same content is at the other path of a move; redact:']),
     ...peers.map((peer) => `  ${peer}`),
+    ...fileLines(answer),
     'May remain elsewhere:',
     ...mayRemain.map((line) => `  ${line}`),
     ...(dryRun && !unchanged ? ['Nothing was changed. Run it again with --yes.'] : []),

@@ -1,30 +1,36 @@
 import { describeDatabase, loadConfig } from '../config/index.ts';
+import type { RewriteAnswer } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
-import { workOnMemory, withStorage } from './open-memory.ts';
+import { onCore } from './on-core.ts';
+import { workOnMemory } from './open-memory.ts';
+import { createProgress } from './running-server.ts';
 
-/** `memory-service vacuum`: rewrites the database file without free pages, while no server runs. */
+/**
+ * `memory-service vacuum`: writes all pages of the database file anew, with or without a running
+ * server. Free pages go, and so does what was removed and stayed in a page.
+ */
 export const vacuum: Command = {
-  summary: 'Rewrite the database file without free pages, while the service is stopped.',
+  summary: 'Rewrite the database file, so that nothing removed is left in it. Writes wait.',
   run,
 };
 
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const { name } = describeDatabase(loaded);
-  await workOnMemory<void>(loaded, {
-    there(_server, address) {
-      throw new StartError(`Stop the server at ${address} first: vacuum rewrites the whole file.`);
+  const progress = createProgress('bytes');
+  await workOnMemory<RewriteAnswer>(loaded, {
+    there: (server) => server.runJob('vacuum', { progress }),
+    here: ({ storage }) => {
+      if (storage.erasure?.file === undefined) {
+        throw new StartError(
+          `A ${name} database is not a file: use its own tools, as in OPTIMIZE TABLE.`,
+        );
+      }
+      return onCore(loaded, { storage }, (core) =>
+        core.rewriter.rewrite({ address: null, traceId: null }, progress),
+      );
     },
-    here: (config) =>
-      withStorage(loaded, config, async ({ erasure }) => {
-        if (erasure?.vacuum === undefined) {
-          throw new StartError(
-            `A ${name} database is not a file: use its own tools, as in OPTIMIZE TABLE.`,
-          );
-        }
-        await erasure.vacuum();
-      }),
   });
   process.stdout.write('The database file has no free pages.\n');
 }

@@ -76,11 +76,47 @@ export interface ErasureStore {
     page: { after: string | null; limit: number },
     change: (row: AuditRecord) => AuditRecord | null,
   ): Promise<{ next: string | null; changed: number }>;
+  /** Where removed content may be besides in this kind of database, a sentence each. */
+  readonly mayRemain?: readonly string[];
+  /** The file of the database. Absent where the database is a server with files of its own. */
+  readonly file?: DatabaseFile;
+}
+
+/** A receipt whose content may still be in the pages of the database file. */
+export interface PendingReceipt {
+  /** Of its audit row. */
+  id: string;
+  at: number;
+}
+
+/**
+ * The file of a database. What is removed from its tables can stay in its pages, until all of them are
+ * written anew.
+ */
+export interface DatabaseFile {
+  /** Its size, and for how long nobody has written memory through this storage. */
+  look(): Promise<{ bytes: number; idleMs: number }>;
   /**
-   * Moves what was removed out of the database's own log, where the driver can do that: a
-   * write-ahead log holds pages from before.
+   * The receipts that wait for a rewriting, oldest first. {@link ErasureStore.redact} and
+   * {@link ErasureStore.end} add theirs in their own transaction.
    */
-  settle?(): Promise<void>;
-  /** Rewrites the database without free pages. For a stopped service; absent where it makes no sense. */
-  vacuum?(): Promise<void>;
+  pending(): Promise<readonly PendingReceipt[]>;
+  /** Adds receipts that were given before receipts waited. */
+  adopt(receipts: readonly PendingReceipt[]): Promise<void>;
+  /**
+   * Writes all pages anew, from the rows that exist. Reads go on; writes of this storage wait. Throws
+   * `STORAGE_FULL` where the room for it is missing, and `STORAGE_UNAVAILABLE` while another process
+   * has locked the file; then nothing has changed.
+   */
+  rewrite(progress?: (done: number, total: number) => void): Promise<void>;
+  /**
+   * Empties the log beside the file, which has pages from before. Returns `false` if others were using
+   * the log for all of that time.
+   */
+  emptyLog(limitMs: number): Promise<boolean>;
+  /** Ends the wait of receipts, and replaces their audit rows by what `change` makes of them. */
+  settle(
+    receipts: readonly PendingReceipt[],
+    change: (row: AuditRecord) => AuditRecord,
+  ): Promise<void>;
 }

@@ -17,7 +17,9 @@ import type { IdSource } from '../ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { toTime, toTimeOrNull } from '../time.ts';
 import { eraseAuditReferences, findOwnIds } from './audit-references.ts';
+import { listCopies, removeCopies } from './copies.ts';
 import { findReaders } from './readers.ts';
+import { DATABASE_FILE, type Rewriter } from './rewriter.ts';
 
 /** Rows that one transaction removes. */
 const BATCH_ROWS = 500;
@@ -30,9 +32,7 @@ const KEEPS = [
   'Totals of the dashboard that count all users together.',
 ];
 const MAY_REMAIN = [
-  'Free pages of the database file, until memory-service vacuum; SQLite overwrites what it deletes.',
-  'The logs of the database itself: the binary log and the undo log of MySQL and MariaDB.',
-  'Backups, exports, and copies of the database.',
+  'Backups, exports, and copies of the database elsewhere.',
   'Traces that were sent to an exporter, and logs.',
   'The providers of the model and of the embedder.',
   'Files that others wrote after they had read the memory: the receipt lists them.',
@@ -66,6 +66,8 @@ interface Progress {
   readers: { readers: ErasedReader[]; isComplete: boolean } | null;
   tables: RowCounts;
   auditRows: number;
+  /** Whether the copies beside the database go, too. */
+  removeCopies: boolean;
 }
 
 /** Creates the erasures of a storage. */
@@ -73,6 +75,7 @@ export function createErasures(deps: {
   storage: Storage;
   ids: IdSource;
   accessQueue: Pick<AccessQueue, 'flush' | 'forgetCounts'>;
+  rewriter: Pick<Rewriter, 'settle'>;
   log: Logger;
   now: () => number;
   /** How often an instance looks which users the others are erasing; default 1,000. */
@@ -104,7 +107,8 @@ export function createErasures(deps: {
       ...{ dryRun: true, userId, erasedAt: null, tables, auditRows: 0, left: tables },
       erasedBefore: toTimeOrNull(await erasure.erasedAt(scope)),
       ...{ chainHead: await readChainHead(storage, scope), ...toReaders({ readers }) },
-      ...{ keeps: KEEPS, mayRemain: MAY_REMAIN },
+      ...{ pending: [], copies: await listCopies(storage) },
+      ...{ keeps: KEEPS, mayRemain: mayRemain(erasure) },
     };
   }
 
@@ -172,6 +176,7 @@ export function createErasures(deps: {
           target: userId,
           details: {
             ...{ step: 'end', tables: sum(progress.tables, removed), auditRows, chainHead },
+            ...(erasure.file === undefined ? {} : { pending: [DATABASE_FILE] }),
             // Who asked for the erasure may not get the answer.
             ...toReaders(progress),
           },
@@ -181,18 +186,20 @@ export function createErasures(deps: {
     // Before what may fail: the user's calls go on.
     held.delete(scope);
     await deps.accessQueue.forgetCounts();
-    await erasure.settle?.();
+    const copies = progress.removeCopies ? await removeCopies(storage) : await listCopies(storage);
+    const pending = await deps.rewriter.settle();
     const left = await erasure.count(scope);
     return {
       ...{ dryRun: false, userId, erasedAt: toTime(at) },
       erasedBefore: toTimeOrNull(progress.erasedBefore),
       ...{ tables: sum(progress.tables, last), auditRows, left, chainHead },
-      ...{ ...toReaders(progress), keeps: KEEPS, mayRemain: MAY_REMAIN },
+      ...{ ...toReaders(progress), pending, copies },
+      ...{ keeps: KEEPS, mayRemain: mayRemain(erasure) },
     };
   }
 
   return {
-    async erase(givenId, { confirm, dryRun = false }, caller) {
+    async erase(givenId, { confirm, dryRun = false, removeCopies: goCopies = false }, caller) {
       const userId = parseUserId(givenId);
       const scope = toScope(userId);
       if (confirm !== userId) {
@@ -206,7 +213,8 @@ export function createErasures(deps: {
       if (dryRun) return await preview(scope);
       if (known !== undefined) {
         if (heldWork.isBusy(known)) throw memoryHeld(known);
-        return await work(erasure, known, caller);
+        const details = goCopies ? { ...known.details, removeCopies: true } : known.details;
+        return await work(erasure, { ...known, details }, caller);
       }
       // So are those of other instances, which write them several times a second.
       if (isShared) await sleep(lookMs);
@@ -216,7 +224,7 @@ export function createErasures(deps: {
         details: {
           ...{ startedAt, erasedBefore: await erasure.erasedAt(scope) },
           ...{ chainHead: await readChainHead(storage, scope) },
-          ...{ readers: null, tables: {}, auditRows: 0 },
+          ...{ readers: null, tables: {}, auditRows: 0, removeCopies: goCopies },
         },
       };
       const audit = toAuditRecord(ids, {
@@ -268,7 +276,11 @@ async function readChainHead(storage: Storage, scope: ScopeKey): Promise<string 
 
 function toProgress({ details, progressAt }: HoldRecord): Progress {
   const none = { erasedBefore: null, chainHead: null, readers: null, tables: {}, auditRows: 0 };
-  return { startedAt: progressAt, ...none, ...details };
+  return { startedAt: progressAt, ...none, removeCopies: false, ...details };
+}
+
+function mayRemain(erasure: ErasureStore): string[] {
+  return [...(erasure.mayRemain ?? []), ...MAY_REMAIN];
 }
 
 function toReaders({ readers }: Pick<Progress, 'readers'>) {

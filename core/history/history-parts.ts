@@ -1,4 +1,5 @@
 import type { Storage } from '../contracts/storage.ts';
+import type { Rewriter } from '../erase/rewriter.ts';
 import type { AdminFiles } from '../files/admin-files.ts';
 import type { IdSource } from '../ids.ts';
 import type { Texts } from './texts.ts';
@@ -10,4 +11,6 @@ export interface HistoryParts extends Texts {
   files: Pick<AdminFiles, 'restore'>;
   ids: IdSource;
   now: () => number;
+  /** Rewrites the database file after a redaction. */
+  rewriter: Pick<Rewriter, 'settle'>;
 }

@@ -4,6 +4,8 @@ import type { ErasureStore, RedactCurrent } from '../contracts/erasure.ts';
 import type { FileKey, NewRevision, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
+import { listCopies, removeCopies } from '../erase/copies.ts';
+import { DATABASE_FILE } from '../erase/rewriter.ts';
 import { memoryHeld } from '../files/hold.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { toPhysicalPath } from '../files/paths.ts';
@@ -25,7 +27,7 @@ const MAY_REMAIN = [
   'Other versions of the file, and other files, that have parts of the text: redact those revisions too.',
   'For 24 hours, a hash of the arguments of the call that wrote it, if it had an idempotency key.',
   'Reasons of revisions, and operations of dream runs that quote lines.',
-  'Free pages of the database, its own logs, backups, exports, traces that were sent, and the provider of the model.',
+  'Backups, exports, traces that were sent, and the provider of the model.',
 ];
 
 /** What a redaction writes, and the rows that it was made from. */
@@ -52,7 +54,13 @@ type Target = Pick<NewRevision, 'scope' | 'path' | 'version' | 'hash' | 'redacte
 export async function redactRevision(
   deps: HistoryParts,
   revision: RevisionRecord,
-  { reason, before = false, dryRun = false, caller }: RedactRequest & { caller: AdminAuthor },
+  {
+    reason,
+    before = false,
+    dryRun = false,
+    removeCopies: goCopies = false,
+    caller,
+  }: RedactRequest & { caller: AdminAuthor },
 ): Promise<RedactAnswer> {
   const erasure = requireErasure(deps.storage);
   const key: FileKey = { scope: revision.scope, path: revision.path };
@@ -62,11 +70,15 @@ export async function redactRevision(
   for (let attempt = 1; ; attempt += 1) {
     const plan = await planRedaction(deps, before ? await targetBefore(deps, revision) : revision);
     const answer = await toAnswer(deps.storage, plan, { key, dryRun });
-    if (dryRun || answer.unchanged) return answer;
+    if (dryRun) return { ...answer, copies: await listCopies(deps.storage) };
+    if (answer.unchanged) return await withFile(deps, answer, goCopies);
     const audit = toAuditRecord(deps.ids, {
       action: 'revisions.redact',
       target: revision.id,
-      details: { path: answer.path, versions: [...plan.redacted], reason },
+      details: {
+        ...{ path: answer.path, versions: [...plan.redacted], reason },
+        ...(erasure.file === undefined ? {} : { pending: [DATABASE_FILE] }),
+      },
       ...caller,
     });
     const versions = plan.from.map(({ version }) => version);
@@ -76,12 +88,19 @@ export async function redactRevision(
       if (!isSame(current.rows, plan.from)) return { result: false, rows: [], audit: null };
       return { result: true, rows: plan.to, audit };
     });
-    if (isDone) {
-      await erasure.settle?.();
-      return answer;
-    }
+    if (isDone) return await withFile(deps, answer, goCopies);
     if (attempt === TRIES) throw new MemoryError('STORAGE_UNAVAILABLE');
   }
+}
+
+/** The answer, with what may still hold the text in and beside the database file. */
+async function withFile(
+  { storage, rewriter }: Pick<HistoryParts, 'storage' | 'rewriter'>,
+  answer: RedactAnswer,
+  goCopies: boolean,
+): Promise<RedactAnswer> {
+  const copies = goCopies ? await removeCopies(storage) : await listCopies(storage);
+  return { ...answer, copies, pending: await rewriter.settle() };
 }
 
 /** The store that redacts and erases. Throws for a driver without one. */
@@ -248,7 +267,8 @@ async function toAnswer(
       loses: !redacted.has(version) ? 'before' : redacted.has(version - 1) ? 'both' : 'after',
     })),
     peers,
-    mayRemain: MAY_REMAIN,
+    ...{ pending: [], copies: [] },
+    mayRemain: [...(storage.erasure?.mayRemain ?? []), ...MAY_REMAIN],
   };
 }
 

@@ -8,6 +8,7 @@ import { findPackageRoot } from '../package-root.ts';
 import { accessLogsRoutes } from './routes/access-logs.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { backupRoutes } from './routes/backup.ts';
+import { vacuumRoutes } from './routes/vacuum.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { exportRoutes } from './routes/export.ts';
@@ -50,6 +51,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...reindexRoutes(core),
     ...verifyRoutes(core),
     ...backupRoutes(core),
+    ...vacuumRoutes(core),
     ...retentionRoutes(core),
     ...usersRoutes(core),
     ...filesRoutes(core),

@@ -14,8 +14,56 @@ import {
 export const EraseRequest = strictObject({
   confirm: Type.String({ description: 'The user id again, so that a typing error erases nobody.' }),
   dryRun: flag('Count the rows, and remove nothing.'),
+  removeCopies: flag(
+    'Remove the whole copies of the database that the service made beside it, too.',
+  ),
 });
 export type EraseRequest = Static<typeof EraseRequest>;
+
+/** A whole copy of the database beside it. */
+export const DatabaseCopy = strictObject({
+  name: text('In the directory of the database.'),
+  bytes: count(),
+  removed: Type.Boolean({ description: 'It was removed, as asked.' }),
+});
+export type DatabaseCopy = Static<typeof DatabaseCopy>;
+
+/** What receipts of erasures and redactions say about the file of the database. */
+export const fileOfReceipt = {
+  pending: Type.Array(Type.String(), {
+    description:
+      'What may still hold it: "database file" until the pages are rewritten. The service does that itself within a day. The status and the audit say when it is done; memory-service vacuum does it at once.',
+  }),
+  copies: Type.Array(DatabaseCopy, {
+    description:
+      'Whole copies of the database beside it, which may hold it. With removeCopies those that the service made are removed.',
+  }),
+};
+
+/** What is known about the file of a database. */
+export const DatabaseFileStatus = strictObject({
+  state: Type.Enum(['clean', 'pending', 'rewriting'], {
+    description: 'clean: nothing waits, so no page has what was erased or redacted.',
+  }),
+  receipts: count('Erasures and redactions that wait for a rewriting.'),
+  since: nullable(timeSchema, { description: 'When the oldest of them was given.' }),
+  until: nullable(timeSchema, { description: 'When the rewriting is promised.' }),
+  bytes: count('The size of the file.'),
+  rewrittenBytes: count('How much of it the rewriting under way has written.'),
+  lastFailure: nullable(text('Why the last attempt failed, and what to do.')),
+  rewrittenAt: nullable(timeSchema, { description: 'When it was rewritten last.' }),
+  copies: Type.Array(DatabaseCopy, {
+    description: 'Whole copies of the database beside it: before changes of the schema, backups.',
+  }),
+});
+export type DatabaseFileStatus = Static<typeof DatabaseFileStatus>;
+
+/** The size of a file before and after it was rewritten. */
+export const RewriteAnswer = strictObject({
+  before: count('Bytes.'),
+  bytes: count('Bytes now.'),
+});
+export type RewriteAnswer = Static<typeof RewriteAnswer>;
 
 /** A file that somebody wrote after the erased memory was read. */
 export const ErasedReader = strictObject({
@@ -54,6 +102,7 @@ export const EraseAnswer = strictObject({
     description: 'false: there may be more than are listed, or the access log was too long.',
   }),
   keeps: Type.Array(Type.String(), { description: 'What stays in the database, and why.' }),
+  ...fileOfReceipt,
   mayRemain: Type.Array(Type.String(), { description: 'Where the memory may be besides.' }),
 });
 export type EraseAnswer = Static<typeof EraseAnswer>;

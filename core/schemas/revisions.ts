@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { fileOfReceipt } from './erase.ts';
 import {
   count,
   filterText,
@@ -116,6 +117,9 @@ export const RedactRequest = strictObject({
     'Take out the content before the revision: that of a version whose own revision is pruned.',
   ),
   dryRun: flag('Show which revisions lose content, and change nothing.'),
+  removeCopies: flag(
+    'Remove the whole copies of the database that the service made beside it, too.',
+  ),
 });
 export type RedactRequest = Static<typeof RedactRequest>;
 
@@ -138,6 +142,7 @@ export const RedactAnswer = strictObject({
     description:
       'Revisions at the other path of a move that hold the same content: redact them too.',
   }),
+  ...fileOfReceipt,
   mayRemain: Type.Array(Type.String(), { description: 'Where the text may be besides.' }),
 });
 export type RedactAnswer = Static<typeof RedactAnswer>;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { AdminHold } from './erase.ts';
+import { AdminHold, DatabaseFileStatus } from './erase.ts';
 import { Reindexing } from './jobs.ts';
 import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
@@ -84,6 +84,9 @@ export const AdminStatus = strictObject({
   }),
   holds: Type.Array(AdminHold, {
     description: 'Work of operators for which the writes of a user wait.',
+  }),
+  databaseFile: nullable(DatabaseFileStatus, {
+    description: 'null where the database is not a file.',
   }),
   toolsApi: strictObject(toggle),
   tools: Type.Array(strictObject({ name: Type.String(), available: Type.Boolean() })),

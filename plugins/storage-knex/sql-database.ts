@@ -1,3 +1,4 @@
+import type { DatabaseFile } from '../../core/contracts/erasure.ts';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
 import type { FileContent, FileKey } from '../../core/contracts/records.ts';
@@ -38,9 +39,10 @@ export interface SqlDatabase {
   ping(): Promise<void>;
   /** Problems of the database below its tables, one sentence each. */
   inspect?(): Promise<readonly string[]>;
-  /** Implements `ErasureStore.settle` and `vacuum`. */
-  settle?(): Promise<void>;
-  vacuum?(): Promise<void>;
+  /** Implements the part of `ErasureStore.file` below the tables. */
+  readonly file?: Pick<DatabaseFile, 'look' | 'rewrite' | 'emptyLog'>;
+  /** Where removed content may be besides, for `ErasureStore.mayRemain`. */
+  readonly mayRemain?: readonly string[];
 
   /** Runs statements on a read-only connection, each on the newest state. */
   read<T>(run: (connection: Connection) => Promise<T>): Promise<T>;

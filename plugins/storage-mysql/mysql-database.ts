@@ -12,6 +12,7 @@ import type {
 import { MemoryError } from '../../core/errors.ts';
 import { Damage } from '../storage-knex/write/damage.ts';
 import type { SqlDatabase } from '../storage-knex/sql-database.ts';
+import { SCOPE_TABLES } from '../storage-knex/schema/tables.ts';
 import type { Connection, KnexConnection } from '../storage-knex/dialects/dialect.ts';
 import {
   classifyMysqlError,
@@ -51,6 +52,13 @@ const PING_SQL = 'select 1 from svc_file limit 1';
 /** The pause between two attempts of the start to reach the database. */
 const START_WAIT_MS = 250;
 
+/** The places that a server keeps removed rows in, with what an operator can do about each. */
+const MAY_REMAIN = [
+  `Freed space in the tables and in the undo log: OPTIMIZE TABLE ${[...SCOPE_TABLES, 'svc_admin_audit'].join(', ')} writes the tables anew; SET GLOBAL innodb_undo_log_truncate = ON shortens the undo log.`,
+  'The redo log, a ring that later writes overwrite: SET GLOBAL innodb_log_file_size (MariaDB 10.9 and newer) or innodb_redo_log_capacity (MySQL 8.0.30 and newer) with another value makes a new one.',
+  'The binary log, and the relay logs of replicas: FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW(), once all replicas have read them.',
+];
+
 /** MySQL or MariaDB for the stores of storage-knex. */
 export class MysqlDatabase implements SqlDatabase {
   readonly name = 'mysql';
@@ -58,6 +66,7 @@ export class MysqlDatabase implements SqlDatabase {
   private readonly settings: MysqlSettings;
   readonly skew = new IdSkewKeeper();
   readonly damage = new Damage();
+  readonly mayRemain = MAY_REMAIN;
   private readonly underWay = new Set<Promise<unknown>>();
   private opened: Opened | null = null;
   private isClosed = false;

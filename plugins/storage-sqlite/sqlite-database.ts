@@ -43,6 +43,7 @@ import { assertOneIndex } from './one-index.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
+import { assertRoomToRewrite, isRewrittenInMemory } from './rewrite-room.ts';
 import { untilUnlocked } from './until-unlocked.ts';
 import { WalIndex } from './wal-index.ts';
 import { Writer } from './writer.ts';
@@ -62,10 +63,17 @@ const LOG_BYTES = 96 * 1024 * 1024;
 /** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
 
-/** How often, and how far apart, a log is emptied while readers or writers use it. */
-const SETTLE_ATTEMPTS = 40;
-const SETTLE_WAIT_MS = 50;
-const VACUUM_WAIT_MS = 5_000;
+/** How long a rewriting waits for a write of another process. */
+const REWRITE_LOCK_MS = 5_000;
+/** How often the progress of a rewriting is looked at. */
+const PROGRESS_MS = 200;
+/** How long a checkpoint waits for readers and writers, who wait for it too, and the pause behind it. */
+const CHECKPOINT_LOCK_MS = 200;
+const CHECKPOINT_PAUSE_MS = 50;
+
+const MAY_REMAIN = [
+  'The disk below the file: a file system or an SSD can keep blocks that were overwritten, and snapshots of the volume have the file as it was.',
+];
 
 /** The most problems that SQLite lists of a table, and that it is asked for of the whole file. */
 const TABLE_PROBLEMS = 100;
@@ -81,6 +89,17 @@ export class SqliteDatabase implements SqlDatabase {
   readonly damage = new Damage();
   private opened: Opened | null = null;
   private isClosed = false;
+  /** By `performance.now`, when memory was written last. */
+  private lastWriteAt = performance.now();
+  readonly mayRemain = MAY_REMAIN;
+  readonly file = {
+    look: async () => ({
+      bytes: (await stat(this.live().place.filename)).size,
+      idleMs: performance.now() - this.lastWriteAt,
+    }),
+    rewrite: this.rewrite.bind(this),
+    emptyLog: this.emptyLog.bind(this),
+  };
 
   constructor(options: SqliteSettings) {
     this.options = options;
@@ -219,6 +238,7 @@ export class SqliteDatabase implements SqlDatabase {
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
+    if (request.files.length > 0) this.lastWriteAt = performance.now();
     const result = this.live().writer.mutate({ request, decide }) as Promise<R>;
     return await result.catch(this.rethrowWrite);
   }
@@ -230,30 +250,51 @@ export class SqliteDatabase implements SqlDatabase {
     return await run(connection).catch(this.rethrow);
   }
 
-  /** Copies the log into the database and empties it: its pages are from before what was removed. */
-  async settle(): Promise<void> {
-    const { files, readers } = this.live();
+  private async rewrite(progress?: (done: number, total: number) => void): Promise<void> {
+    const { files, native, place, synchronous, writer } = this.live();
     files.checkLog();
-    for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt += 1) {
-      try {
-        const [row] = await readers.use((connection) =>
-          connection.all('pragma wal_checkpoint(truncate)', []),
-        );
-        if (Number(row?.['busy']) === 0) return;
-      } catch (error) {
-        if (!isSqliteBusy(error)) throw this.toError(error);
-      }
-      await sleep(SETTLE_WAIT_MS);
+    await this.checkFiles();
+    const { filename } = place;
+    const { size } = await stat(filename);
+    await assertRoomToRewrite(filename, size);
+    const logBefore = await sizeOf(`${filename}-wal`);
+    // The new pages are written to the log first.
+    const report = async () =>
+      progress?.(Math.min(size, Math.max(0, (await sizeOf(`${filename}-wal`)) - logBefore)), size);
+    const timer = setInterval(() => void report(), PROGRESS_MS);
+    try {
+      await writer.pause(async () => {
+        const connection = await native.open(filename, { busyTimeoutMs: REWRITE_LOCK_MS });
+        try {
+          await connection.exec(
+            `pragma temp_store = ${isRewrittenInMemory(size) ? 'memory' : 'file'};` +
+              ` pragma synchronous = ${synchronous}; pragma secure_delete = on; vacuum`,
+          );
+        } finally {
+          await connection.close();
+        }
+      });
+    } catch (error) {
+      throw this.toError(error);
+    } finally {
+      clearInterval(timer);
     }
   }
 
-  async vacuum(): Promise<void> {
+  /** Copies the log into the database and truncates it: its pages are from before what was removed. */
+  private async emptyLog(limitMs: number): Promise<boolean> {
     const { files, native, place } = this.live();
     files.checkLog();
+    const end = performance.now() + limitMs;
     try {
-      const connection = await native.open(place.filename, { busyTimeoutMs: VACUUM_WAIT_MS });
+      // On its own: the locks of a checkpoint are waited for inside of SQLite.
+      const connection = await native.open(place.filename, { busyTimeoutMs: CHECKPOINT_LOCK_MS });
       try {
-        await connection.exec('vacuum; pragma wal_checkpoint(truncate)');
+        do {
+          if (await truncateLog(connection)) return true;
+          await sleep(CHECKPOINT_PAUSE_MS);
+        } while (performance.now() < end);
+        return false;
       } finally {
         await connection.close();
       }
@@ -502,6 +543,24 @@ function describeProblems(place: string, lines: readonly string[], most: number)
   const described = lines.map((line) => `${place}: ${line}`);
   if (lines.length < most) return described;
   return [...described, `${place}: at least ${most} problems, of which SQLite lists no more`];
+}
+
+/** Whether the log could be truncated; `false` while others use it. */
+async function truncateLog(connection: SqliteConnection): Promise<boolean> {
+  try {
+    const [row] = await connection.all('pragma wal_checkpoint(truncate)', []);
+    return Number(row?.['busy']) === 0;
+  } catch (error) {
+    if (isSqliteBusy(error)) return false;
+    throw error;
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return await stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
 }
 
 /** The version of the existing schema; 0 if there is none. */

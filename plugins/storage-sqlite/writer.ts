@@ -61,6 +61,7 @@ export class Writer {
   private connection: BoundConnection | null;
   private readonly mutations: PendingMutation[] = [];
   private readonly tasks: PendingTask[] = [];
+  private readonly pauses: (() => Promise<void>)[] = [];
   private running: Promise<void> | null = null;
   private isClosed = false;
 
@@ -79,6 +80,18 @@ export class Writer {
     return new Promise<unknown>((resolve, reject) => {
       this.add(this.tasks, { run, resolve, reject, since: performance.now() });
     }) as Promise<T>;
+  }
+
+  /**
+   * Runs work of another connection that needs the whole file for long. Meanwhile writes wait here,
+   * instead of failing because the file stays locked.
+   */
+  async pause<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
+    return await new Promise<T>((resolve, reject) => {
+      this.pauses.push(() => work().then(resolve, reject));
+      this.running ??= this.work();
+    });
   }
 
   /** Takes no more work, and finishes what waits. */
@@ -107,7 +120,10 @@ export class Writer {
     try {
       // Callers that write in the same turn of the event loop get into the same group.
       await Promise.resolve();
-      while (this.mutations.length + this.tasks.length > 0) await this.runRound();
+      while (this.mutations.length + this.tasks.length + this.pauses.length > 0) {
+        const pause = this.pauses.shift();
+        await (pause === undefined ? this.runRound() : pause());
+      }
     } finally {
       this.running = null;
     }

@@ -7,12 +7,15 @@ const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).hre
  * Opens the service on a database, without HTTP.
  *
  * @param {string} database a file name, or the URL of a MySQL database
+ * @param {{ driver?: string }} [options] of SQLite
  */
-export async function openService(database) {
+export async function openService(database, options = {}) {
   const { createCore } = await load('core/service.js');
   const isMysql = database.startsWith('mysql:');
   const plugin = await load(`plugins/storage-${isMysql ? 'mysql' : 'sqlite'}/index.js`);
-  const storage = isMysql ? plugin.mysql({ url: database }) : plugin.sqlite({ filename: database });
+  const storage = isMysql
+    ? plugin.mysql({ url: database })
+    : plugin.sqlite({ filename: database, ...options });
   // No other instance has to see an erasure before it goes on.
   const core = createCore({ storage }, { erasureLookMs: 1 });
   await core.ready();

@@ -2,6 +2,7 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { writeAudit } from '../../audit.ts';
 import { MemoryError } from '../../errors.ts';
+import { noteCopy } from '../../erase/copies.ts';
 import { backUpBeside } from '../../maintenance/backup.ts';
 import type { AdminCaller } from '../../files/admin-files.ts';
 import { createIdSource } from '../../ids.ts';
@@ -26,7 +27,9 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
     async work({ address, traceId }: AdminCaller, progress) {
       const entry = { action: 'backup.create', target: 'all', details: {}, address, traceId };
       await writeAudit({ storage, ids }, entry);
-      return await backUpBeside(storage, { ids, progress });
+      const made = await backUpBeside(storage, { ids, progress });
+      await noteCopy(storage, made.file);
+      return made;
     },
   });
   return [

@@ -18,6 +18,7 @@ type StatusCore = Pick<
   | 'writeHealth'
   | 'reindex'
   | 'embeddings'
+  | 'rewriter'
   | 'now'
   | 'state'
 >;
@@ -35,8 +36,8 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: AdminStatus,
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools, progress, writes, waiting, holds] = await Promise.all(
-          [
+        const [described, filesBehind, tools, progress, writes, waiting, holds, databaseFile] =
+          await Promise.all([
             storage.describe(),
             storage.files.countBehind(),
             core.tools.listTools(),
@@ -44,8 +45,8 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             core.writeHealth.check(),
             storage.dreams?.countWaiting() ?? 0,
             storage.holds?.list(MAX_HOLDS) ?? [],
-          ],
-        );
+            core.rewriter.status(),
+          ]);
         return {
           version,
           node: process.versions.node,
@@ -74,6 +75,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             progressAt: toTime(hold.progressAt),
             isStalled: isStalled(hold, core.now()),
           })),
+          databaseFile,
           toolsApi: toToggle(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),
           tools: tools.map(({ name, available }) => ({ name, available })),
           limits: settings.limits,

@@ -7,7 +7,8 @@ import { successorOf } from './text-range.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 import { mapTable } from '../schema/table-map.ts';
 
-const SETTINGS = mapTable<{ key: string; value: unknown }>('svc_config', {
+/** The rows of `svc_config`: JSON values by key. */
+export const SETTINGS = mapTable<{ key: string; value: unknown }>('svc_config', {
   value: { toCell: toJson, fromCell: parseJson },
 });
 

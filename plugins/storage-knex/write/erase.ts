@@ -18,6 +18,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 import { SCOPE_TABLES } from '../schema/tables.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import { readHold } from '../read/holds.ts';
+import { addPendingReceipts, createPendingReceipts } from './pending-receipts.ts';
 import { createRedact } from './redact.ts';
 
 /** Rows of tables with contents in them: fewer at once. */
@@ -103,6 +104,7 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
         const record = audit(counts);
         await insertRecords(connection, [record], { into: AUDIT_ROWS });
         await skew.cover(connection, [record]);
+        if (database.file !== undefined) await addPendingReceipts(connection, [record]);
         return counts;
       }),
 
@@ -121,8 +123,8 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
         return { next: isEnd ? null : (records.at(-1)?.id ?? null), changed: changed.length };
       }),
 
-    ...(database.settle && { settle: database.settle.bind(database) }),
-    ...(database.vacuum && { vacuum: database.vacuum.bind(database) }),
+    ...(database.mayRemain && { mayRemain: database.mayRemain }),
+    ...(database.file && { file: { ...database.file, ...createPendingReceipts(database) } }),
   };
 }
 

@@ -6,6 +6,7 @@ import { AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
 import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
+import { addPendingReceipts } from './pending-receipts.ts';
 
 /** What a redaction changes of a row. */
 const CHANGED = [
@@ -43,6 +44,7 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
       if (decision.audit !== null) {
         await insertRecords(connection, [decision.audit], { into: AUDIT_ROWS });
         await database.skew.cover(connection, [decision.audit]);
+        if (database.file !== undefined) await addPendingReceipts(connection, [decision.audit]);
       }
       return decision.result;
     });

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { appendFile, copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { EraseAnswer, RedactAnswer } from '../../../core/contracts/admin.ts';
 import { createCore } from '../../../core/service.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
@@ -62,9 +64,9 @@ describe('memory-service erase', () => {
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toContain('There never was any memory of nobody.');
     const vacuumed = await run('vacuum');
-    expect(vacuumed.code).toBe(1);
-    expect(vacuumed.stderr).toContain('Stop the server');
-    await server.stop();
+    expect([vacuumed.code, vacuumed.stdout]).toEqual([0, 'The database file has no free pages.\n']);
+    expect(await server.stop()).toMatchObject({ code: 0 });
+    expect((await run('verify')).code).toBe(0);
   });
 });
 
@@ -109,6 +111,52 @@ describe('memory-service redact', () => {
     const { code, stderr } = await run('redact', '01a20000-0000-7000-8000-000000000001', '--yes');
     expect(code).toBe(1);
     expect(stderr).toContain('revision');
+  });
+});
+
+describe('the copies of a database beside it', () => {
+  const OWN = ['memory.db.schema-3.backup', 'memory.db.schema-9.backup.partial-journal'];
+  const OTHERS = ['memory.db.bak', 'memory.db.schema-3.backup.mine', 'notes.db'];
+
+  it('are named in receipts, and removed when asked if the service made them', async () => {
+    const { filename, run, revisionId } = await planted();
+    const directory = dirname(filename);
+    for (const name of [...OWN, ...OTHERS]) await copyFile(filename, join(directory, name));
+    await writeFile(join(directory, 'memory.db.txt'), CANARY);
+    // A backup made there, under a name of the operator's choice.
+    const made = await run('backup', join(directory, 'friday.db'));
+    expect([made.code, made.stderr]).toEqual([0, '']);
+    const names = ['friday.db', 'memory.db.bak', OWN[0], 'memory.db.schema-3.backup.mine', OWN[1]];
+
+    const preview = await run('redact', revisionId, '--json');
+    const { copies } = JSON.parse(preview.stdout) as RedactAnswer;
+    expect(copies.map(({ name }) => name)).toEqual(names);
+    expect(copies.every(({ removed, bytes }) => !removed && bytes > 0)).toBe(true);
+    const redacted = await run('redact', revisionId, '--yes');
+    expect(redacted.stdout).toContain('friday.db (');
+    expect(redacted.stdout).toContain('--remove-copies removes those that the service made.');
+    expect(existsSync(join(directory, 'friday.db'))).toBe(true);
+
+    const dry = await run('erase', 'alice', '--remove-copies');
+    expect(dry.stdout).toContain('memory.db.bak (');
+    expect(existsSync(join(directory, 'friday.db'))).toBe(true);
+    const done = await run('erase', 'alice', '--yes', '--remove-copies', '--json');
+    const receipt = JSON.parse(done.stdout) as EraseAnswer;
+    expect(receipt.copies.map(({ name, removed }) => [name, removed])).toEqual(
+      names.map((name) => [name, name === 'friday.db' || OWN.includes(name ?? '')]),
+    );
+    const left = (await readdir(directory)).filter((name) => name !== 'secrets.json').sort();
+    expect(left).toEqual(['memory.db', 'memory.db.txt', ...OTHERS, 'memory.db.owner'].sort());
+  });
+
+  it('are left alone once somebody has written to them', async () => {
+    const { filename, run } = await planted();
+    const backup = join(dirname(filename), 'friday.db');
+    await run('backup', backup);
+    await appendFile(backup, 'more');
+    const done = await run('erase', 'alice', '--yes', '--remove-copies', '--json');
+    expect((JSON.parse(done.stdout) as EraseAnswer).copies).toEqual([]);
+    expect(existsSync(backup)).toBe(true);
   });
 });
 
