@@ -1,4 +1,6 @@
 import { MemoryError } from '../errors.ts';
+import { listText, listTextWithin } from '../markdown/inline.ts';
+import { type MarkdownLine, type MarkdownStructure, readStructure } from '../markdown/structure.ts';
 import { parseUserId, parseVirtualPath } from './paths.ts';
 
 /** A placeholder user for checking only the form of a path. */
@@ -7,13 +9,56 @@ const ANYONE = parseUserId('anyone');
 /**
  * The memory files that a markdown text links to, as virtual paths, in order and each once:
  * `[words](projects/tea.md)`, relative to the file or from its root, and `[[projects/tea]]`. Ignores
- * links out of memory and invalid paths.
+ * links in code, comments and front matter, links out of memory and invalid paths.
  *
  * @param from the virtual path of the file that holds the text.
  */
 export function findLinks(text: string, from: string): string[] {
-  const targets = new Set([...listInlineTargets(text), ...listWikiTargets(text)]);
-  const paths = [...targets].map((target) => {
+  if (!hasLink(text)) return [];
+  // Whether a line alone is code by its indent depends on the lines above it.
+  const ranges = /[\n\r]/.test(text)
+    ? listText(text, readStructure(text))
+    : listTextWithin(text, { start: 0, end: text.length });
+  const targets = new Set<string>();
+  const wiki = new Set<string>();
+  for (const { start, end } of ranges) {
+    const part = text.slice(start, end);
+    for (const target of listInlineTargets(part)) targets.add(target);
+    for (const target of listWikiTargets(part)) wiki.add(target);
+  }
+  return toPaths([...targets, ...wiki], from);
+}
+
+/** The links of a file, as {@link findLinks} has them, with their lines from 1. */
+export function* listLinks(
+  text: string,
+  { lines }: Pick<MarkdownStructure, 'lines'>,
+  from: string,
+): Generator<{ to: string; line: number }> {
+  if (!hasLink(text)) return;
+  let at = 0;
+  for (const { start, end } of listText(text, { lines })) {
+    while ((lines[at]?.next ?? Infinity) <= start) at += 1;
+    for (const line of linesFrom(lines, at)) {
+      if (line.start >= end) break;
+      const part = text.slice(Math.max(start, line.start), Math.min(end, line.end));
+      const targets = hasLink(part) ? [...listInlineTargets(part), ...listWikiTargets(part)] : [];
+      for (const to of toPaths(targets, from)) yield { to, line: line.number };
+    }
+  }
+}
+
+function* linesFrom(lines: readonly MarkdownLine[], first: number): Generator<MarkdownLine> {
+  for (let at = first; at < lines.length; at += 1) yield lines[at] as MarkdownLine;
+}
+
+/** Whether there may be a link: most lines have none. */
+function hasLink(text: string): boolean {
+  return text.includes('](') || text.includes('[[');
+}
+
+function toPaths(targets: readonly string[], from: string): string[] {
+  const paths = targets.map((target) => {
     try {
       return resolve(target, from);
     } catch (error) {
@@ -30,7 +75,8 @@ function listInlineTargets(text: string): string[] {
 
 function listWikiTargets(text: string): string[] {
   return listBetween(text, '[[', ']]').map((inner) => {
-    const target = inner.split('|', 1)[0] ?? '';
+    // In a table, the `|` has a backslash. A heading of the file is behind `#`.
+    const target = inner.split(/\\?\|/, 1)[0]?.split('#', 1)[0] ?? '';
     return target.trim() === '' || target.endsWith('.md') ? target : `${target}.md`;
   });
 }

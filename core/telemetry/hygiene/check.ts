@@ -10,7 +10,9 @@ import type { FileContent, FileListing, ScopeKey } from '../../contracts/records
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
-import { createPause } from '../../pause.ts';
+import { listLinks } from '../../files/links.ts';
+import { readStructureInSteps } from '../../markdown/structure.ts';
+import { createPause, inSlices } from '../../pause.ts';
 import {
   parseUserId,
   parseVirtualPath,
@@ -23,7 +25,7 @@ import { observationsOf } from '../events/observation-store.ts';
 import { findContradictions } from './fact-findings.ts';
 import { type Line, readLines } from './line.ts';
 import { findRepeatedLines } from './line-findings.ts';
-import { CATALOG, findBrokenLinks, findUnlisted, type Link, readLinks } from './link-findings.ts';
+import { CATALOG, findBrokenLinks, findUnlisted, type Link } from './link-findings.ts';
 import { findSecrets } from './secret-findings.ts';
 
 /** The most files, bytes, lines and links that one report examines. It says if there were more. */
@@ -131,11 +133,15 @@ async function findInContents(
     await pause();
     // Repeated lines and links to deleted files are normal in logs.
     if (!isExcludedFromDreams(listing.path)) {
-      for (const line of readLines(path, file.content)) {
+      const structure = await inSlices(readStructureInSteps(file.content), pause);
+      for (const line of readLines(path, file.content, structure)) {
         if (saysSomething(line)) lines.push(line);
         await pause();
       }
-      append(links, await readLinks(virtualPath, file.content, pause));
+      for (const { to, line } of listLinks(file.content, structure, virtualPath)) {
+        links.push({ from: virtualPath, number: line, to });
+        await pause();
+      }
       await pause();
     }
   }

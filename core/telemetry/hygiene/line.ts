@@ -1,3 +1,5 @@
+import type { MarkdownStructure } from '../../markdown/structure.ts';
+
 /** A line of a memory file with content, in the form that findings compare. */
 export interface Line {
   path: string;
@@ -13,25 +15,23 @@ export interface Line {
 const LEAST_WORDS = 4;
 
 /**
- * The lines of a markdown text that have content of their own: no headings, rules, tables or code.
+ * The lines of a markdown text that have content of their own: no headings, rules, tables, HTML, code
+ * or front matter.
  */
-export function* readLines(path: string, content: string): Generator<Line> {
+export function* readLines(
+  path: string,
+  content: string,
+  { lines, headings }: MarkdownStructure,
+): Generator<Line> {
+  const titles = new Map(headings.map(({ last, title }) => [last, title]));
   let heading = '';
-  let fence: string | null = null;
-  for (const [index, raw] of content.split('\n').entries()) {
-    const text = raw.trim();
-    const mark = text.startsWith('```') ? '```' : text.startsWith('~~~') ? '~~~' : null;
-    if (mark !== null && (fence === null || fence === mark)) {
-      fence = fence === null ? mark : null;
-      continue;
-    }
-    if (fence !== null || text === '' || text.startsWith('|')) continue;
-    if (text.startsWith('#')) {
-      heading = stripMarks(text, '#');
-      continue;
-    }
+  for (const [at, { number, start, end, kind }] of lines.entries()) {
+    heading = titles.get(at) ?? heading;
+    if (kind !== 'text') continue;
+    const text = content.slice(start, end).trim();
+    if (text.startsWith('|')) continue;
     const said = strip(text);
-    if (said !== '') yield { path, number: index + 1, text: said, heading };
+    if (said !== '') yield { path, number, text: said, heading };
   }
 }
 
@@ -42,7 +42,7 @@ export function wordsOf({ text }: Line): string[] {
 }
 
 function strip(text: string): string {
-  let rest = stripMarks(text, '>');
+  let rest = withoutQuotes(text);
   const [first = ''] = rest.split(' ', 1);
   if (['-', '*', '+'].includes(first) || /^\d{1,3}[.)]$/.test(first)) {
     rest = rest.slice(first.length).trim();
@@ -51,8 +51,8 @@ function strip(text: string): string {
   return rest.replaceAll(/[*_`]/g, '').trim();
 }
 
-function stripMarks(text: string, mark: string): string {
+function withoutQuotes(text: string): string {
   let from = 0;
-  while (text[from] === mark || text[from] === ' ') from += 1;
+  while (text[from] === '>' || text[from] === ' ') from += 1;
   return text.slice(from);
 }

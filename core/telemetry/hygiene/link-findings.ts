@@ -1,6 +1,5 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
-import { findLinks } from '../../files/links.ts';
-import { createPause, type Pause } from '../../pause.ts';
+import { createPause } from '../../pause.ts';
 import { toPlaces } from './finding.ts';
 
 /** A link of a memory file, by virtual paths. */
@@ -13,18 +12,6 @@ export interface Link {
 
 /** The catalog of a user's memory. */
 export const CATALOG = 'user/index.md';
-
-/** The links of a markdown text, with their lines. */
-export async function readLinks(from: string, content: string, pause: Pause): Promise<Link[]> {
-  const links: Link[] = [];
-  for (const [index, line] of content.split('\n').entries()) {
-    if (!line.includes('[')) continue;
-    const turn = pause();
-    if (turn !== undefined) await turn;
-    for (const to of findLinks(line, from)) links.push({ from, number: index + 1, to });
-  }
-  return links;
-}
 
 /** Finds links to missing memory files; such a link in the catalog makes the catalog stale. */
 export async function findBrokenLinks(

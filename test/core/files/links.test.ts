@@ -17,6 +17,10 @@ describe('findLinks', () => {
     ['a wiki link', '[[tea]]', ['user/notes/tea.md']],
     ['a wiki link with another text', '[[drinks/tea|the tea]]', ['user/notes/drinks/tea.md']],
     ['several, each once', '[a](a.md) [b](b.md) [a](a.md)', ['user/notes/a.md', 'user/notes/b.md']],
+    ['a wiki link to a heading', '[[tea#Green|it]]', ['user/notes/tea.md']],
+    ['a wiki link in a table', '| [[tea\\|it]] |', ['user/notes/tea.md']],
+    ['a link behind code', '`a` [b](b.md) `c`', ['user/notes/b.md']],
+    ['a line of a nested list', '        - [a](a.md)', ['user/notes/a.md']],
     ['a list of links', '- [a](a.md): one\n- [b](b.md)\n', ['user/notes/a.md', 'user/notes/b.md']],
   ])('follows %s', (_, text, expected) => {
     expect(findLinks(text, 'user/notes/from.md')).toEqual(expected);
@@ -31,6 +35,11 @@ describe('findLinks', () => {
     ['that never ends', '[x](tea.md and so on'],
     ['over two lines', '[x](tea\n.md) [[tea\nmore]]'],
     ['of nothing', '[x]() [[]]'],
+    ['in code', '`[x](tea.md)` and `` [[tea]] ``'],
+    ['in code of several lines', 'a\n```\n[x](tea.md)\n```\n\n    [[tea]]\n'],
+    ['in front matter', '---\nsee: [[tea]]\n---\n'],
+    ['in a comment', '<!-- [x](tea.md)\n[[tea]] -->'],
+    ['behind a backslash', '\\[[tea]]'],
     ['out of memory', '[x](/user/../../etc/passwd)'],
   ])('is none %s', (_, text) => {
     expect(findLinks(text, 'user/notes/from.md')).toEqual([]);

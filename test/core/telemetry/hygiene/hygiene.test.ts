@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { HygieneFinding, HygieneKind } from '../../../../core/contracts/admin.ts';
 import { findContradictions } from '../../../../core/telemetry/hygiene/fact-findings.ts';
-import { readLines } from '../../../../core/telemetry/hygiene/line.ts';
+import { readStructure } from '../../../../core/markdown/structure.ts';
+import { readLines as readLinesOf } from '../../../../core/telemetry/hygiene/line.ts';
 import { findRepeatedLines } from '../../../../core/telemetry/hygiene/line-findings.ts';
 import { findSecrets } from '../../../../core/telemetry/hygiene/secret-findings.ts';
 import { manualClock } from '../../../support/clock.ts';
@@ -24,6 +25,9 @@ async function check(files: Record<string, string>, { days = 0 } = {}) {
   return { report, of, core, clock };
 }
 
+const readLines = (path: string, content: string) =>
+  readLinesOf(path, content, readStructure(content));
+
 const placesOf = (findings: readonly HygieneFinding[]) => findings.map(({ places }) => places);
 
 describe('the hygiene of a user’s memory', () => {
@@ -35,6 +39,33 @@ describe('the hygiene of a user’s memory', () => {
       'user/log.md': '- wrote a line about it\n- wrote a line about it\n- [gone](gone.md)\n',
     });
     expect(report).toMatchObject({ findings: [], counts: {}, omitted: 0, filesChecked: 4 });
+  });
+
+  it('reads lines and links where the markdown has text', async () => {
+    const code = 'Likes tea in the morning.\nkey: one [gone](gone.md) `[gone](gone.md)`\n';
+    const { report } = await check({
+      'user/a.md': [
+        ...['\uFEFF---', 'key: one', 'see: [[gone]]', '---', '', '~~~~', '```', code, '~~~~', ''],
+        ...[
+          '<!--',
+          code,
+          '-->',
+          '',
+          `    ${code.replaceAll('\n', '\n    ')}`,
+          '',
+          'Title',
+          '---',
+          '',
+        ],
+        ...['- ```', `  ${code.replaceAll('\n', '\n  ')}`, '  ```', '', '`[x](gone.md)`', ''],
+      ].join('\r\n'),
+    });
+    expect(report.findings).toEqual([]);
+    const lines = [...readLines('a', 'A\n===\none: 1\n# B\rtwo: 2\r\n> # C\n')];
+    expect(lines.map(({ number, heading, text }) => [number, heading, text])).toEqual([
+      [3, 'A', 'one: 1'],
+      [4, 'B', 'two: 2'],
+    ]);
   });
 
   it('is the same when it is asked for again, and sees what was written, read or removed since', async () => {
