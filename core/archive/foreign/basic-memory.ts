@@ -1,6 +1,9 @@
 import { posix } from 'node:path';
 import { MemoryError } from '../../errors.ts';
 import { checkContent } from '../../files/content.ts';
+import { listFields, readFrontMatter } from '../../markdown/front-matter.ts';
+import { listText } from '../../markdown/inline.ts';
+import { readStructure } from '../../markdown/structure.ts';
 import { checkItems, type Converted, type ForeignFormat, toTarget, toText } from './format.ts';
 
 /**
@@ -32,12 +35,12 @@ export const basicMemory: ForeignFormat = {
     }
     const targets = new Map<string, string>();
     const name = (key: string | undefined, path: string): void => {
-      const folded = (key ?? '').trim().toLowerCase();
+      const folded = toKey(key ?? '');
       if (folded !== '' && !targets.has(folded)) targets.set(folded, path);
     };
     // Titles and permalinks are chosen by people; file names come after them.
     for (const { path, text } of notes) {
-      const fields = readFrontMatter(text);
+      const fields = readFields(text);
       name(fields.get('title'), path);
       name(fields.get('permalink'), path);
     }
@@ -48,7 +51,7 @@ export const basicMemory: ForeignFormat = {
     }
     const files = notes.map(({ path, text }) => {
       const linked = linkTitles(text, (title) => {
-        const target = targets.get(title.trim().toLowerCase());
+        const target = targets.get(toKey(title));
         return target === undefined ? null : posix.relative(posix.dirname(path), target);
       });
       // Links are longer than titles.
@@ -59,26 +62,53 @@ export const basicMemory: ForeignFormat = {
   },
 };
 
-/** Fields of front matter that are one line of text. */
-function readFrontMatter(text: string): ReadonlyMap<string, string> {
-  const fields = new Map<string, string>();
-  if (!text.startsWith('---\n')) return fields;
-  const end = text.indexOf('\n---', 3);
-  if (end === -1) return fields;
-  for (const line of text.slice(4, end).split('\n')) {
-    const [, key, value] = /^(\w+):(.*)$/.exec(line) ?? [];
-    if (key !== undefined && value !== undefined) {
-      fields.set(key, value.trim().replace(/^(["'])(.*)\1$/, '$2'));
-    }
-  }
-  return fields;
+/** A title, permalink or file name, as links are compared by. */
+function toKey(name: string): string {
+  return name.trim().replace(/\.md$/i, '').normalize('NFC').toLowerCase();
 }
 
-/** Replaces `[[Title]]` and `[[Title|words]]` by links, line by line. */
+/** Fields of front matter that are one line of text. */
+function readFields(text: string): ReadonlyMap<string, string> {
+  const frontMatter = readFrontMatter(text);
+  if (frontMatter === null) return new Map();
+  const own = [...listFields(frontMatter)].filter(({ isNested }) => !isNested);
+  return new Map(own.map(({ name, value }) => [name, value]));
+}
+
+const WIKI_LINK = /!?\[\[([^[\]\r\n]{1,500})\]\]/g;
+
+/**
+ * Replaces `[[Title]]`, `[[Title|words]]`, `[[Title#Heading]]` and `![[Title]]` by links, wherever a
+ * text is no code, comment or front matter.
+ */
 function linkTitles(text: string, find: (title: string) => string | null): string {
-  return text.replace(/\[\[([^[\]\n]{1,500})\]\]/g, (whole, inner: string) => {
-    const [title = '', words = title] = inner.split('|', 2);
-    const path = find(title);
-    return path === null ? whole : `[${words.trim()}](${toTarget(path)})`;
-  });
+  if (!text.includes('[[')) return text;
+  const parts: string[] = [];
+  let from = 0;
+  for (const { start, end } of listText(text, readStructure(text))) {
+    parts.push(text.slice(from, start));
+    parts.push(
+      text.slice(start, end).replace(WIKI_LINK, (whole, inner: string) => {
+        // In a table, the `|` has a backslash.
+        const [named = '', words = named] = inner.split(/\\?\|/, 2);
+        const exact = find(named);
+        if (exact !== null) return `[${words.trim()}](${toTarget(exact)})`;
+        const [title = '', heading = ''] = named.split('#', 2);
+        const path = find(title);
+        return path === null ? whole : `[${words.trim()}](${toTarget(path)}${toFragment(heading)})`;
+      }),
+    );
+    from = end;
+  }
+  return parts.join('') + text.slice(from);
+}
+
+/** `#a-heading` for `A heading`, as GitHub names the places of headings. A block (`^id`) has none. */
+function toFragment(heading: string): string {
+  const words = heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}_ -]/gu, '');
+  if (words === '' || heading.trim().startsWith('^')) return '';
+  return `#${encodeURIComponent(words.replaceAll(' ', '-'))}`;
 }

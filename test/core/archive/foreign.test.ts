@@ -207,6 +207,60 @@ describe('an import of an export of', () => {
   });
 });
 
+describe('wiki links of basic-memory', () => {
+  const TARGET = { 'tea.md': '---\nmeta:\n  title: Nested\ntitle: Green Tea # the best\n---\n' };
+  const LINK = '[Green Tea](tea.md)';
+
+  const linked = async (text: string): Promise<string | undefined> => {
+    const core = await openCore();
+    const notes = await packNotes({ ...TARGET, 'C# notes.md': 'x\n', 'a.md': text });
+    await importAll(core, notes, { from: 'basic-memory' });
+    return (await contentsOf(core))['a.md'];
+  };
+
+  it.each([
+    ['a list', '- [[Green Tea]]\n', `- ${LINK}\n`],
+    ['a nested list', '- a\n    - [[Green Tea]]\n', `- a\n    - ${LINK}\n`],
+    ['a heading', '## On [[Green Tea]]\n', `## On ${LINK}\n`],
+    ['a heading with a line below', '[[Green Tea]]\n---\n', `${LINK}\n---\n`],
+    ['a quotation', '> [[Green Tea]]\n', `> ${LINK}\n`],
+    ['bold text', '**[[Green Tea]]**\n', `**${LINK}**\n`],
+    ['a table', '| a |\n|---|\n| [[Green Tea\\|it]] |\n', '| a |\n|---|\n| [it](tea.md) |\n'],
+    ['text behind code', '`a` [[Green Tea]] `b`\n', `\`a\` ${LINK} \`b\`\n`],
+    ['text behind a backtick alone', '` [[Green Tea]]\n', `\` ${LINK}\n`],
+    ['text behind a comment', '<!-- a --> [[Green Tea]]\n', `<!-- a --> [[Green Tea]]\n`],
+    ['text with a comment in it', 'a <!-- b --> [[Green Tea]]\n', `a <!-- b --> ${LINK}\n`],
+    ['other words', '[[green tea|it]]\n', '[it](tea.md)\n'],
+    ['a file name', '[[tea.md]] [[tea]]\n', '[tea.md](tea.md) [tea](tea.md)\n'],
+    ['a heading of the note', '[[Green Tea#How To!|it]]\n', '[it](tea.md#how-to)\n'],
+    ['a block of the note', '[[Green Tea#^1a|it]]\n', '[it](tea.md)\n'],
+    ['a name with a hash', '[[C# notes]]\n', '[C# notes](C%23%20notes.md)\n'],
+    ['a note that is shown', '![[Green Tea]]\n', `${LINK}\n`],
+  ])('become links in %s', async (_, text, expected) => {
+    expect(await linked(text)).toBe(expected);
+  });
+
+  it.each([
+    ['code', '`[[Green Tea]]`\n'],
+    ['code with two backticks', '`` ` [[Green Tea]] ``\n'],
+    ['code over two lines', 'a `b\n[[Green Tea]]` c\n'],
+    ['a fence', '```\n[[Green Tea]]\n```\n'],
+    ['a fence in a list', '- a\n  ~~~\n  [[Green Tea]]\n  ~~~\n'],
+    ['a fence without an end', '```\n\n[[Green Tea]]\n'],
+    ['code by indent', 'a\n\n    [[Green Tea]]\n'],
+    ['front matter', '---\nsee: [[Green Tea]]\n---\n'],
+    ['a comment', '<!--\n\n[[Green Tea]]\n-->\n'],
+    ['a comment in a line', 'a <!-- [[Green Tea]] --> b\n'],
+    ['a tag', 'a <b title="[[Green Tea]]"> c\n'],
+    ['preformatted HTML', '<pre>\n\n[[Green Tea]]\n</pre>\n'],
+    ['brackets behind a backslash', '\\[[Green Tea]]\n'],
+    ['a link to the note itself', '[[#Green Tea]]\n'],
+    ['a note that is not there', '[[Nested]] ![[tea.png]]\n'],
+  ])('stay in %s', async (_, text) => {
+    expect(await linked(text)).toBe(text);
+  });
+});
+
 describe('an import from another program', () => {
   it('says what it would do, and writes nothing, with a dry run', async () => {
     const core = await openCore();
