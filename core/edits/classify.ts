@@ -1,5 +1,4 @@
 import { findLinks } from '../files/links.ts';
-import { parseHeading } from './markdown.ts';
 import { INDEX_PATH } from './guards.ts';
 import { fold } from '../language/fold.ts';
 import { type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
@@ -92,7 +91,7 @@ function isSecondEntry({ text }: Row, rest: readonly Row[]): boolean {
 /** An entry that is worded only from the name and the headings of its file. */
 function isPlainEntry(line: string, before: Workspace): boolean {
   const [link = ''] = findLinks(line, INDEX_PATH);
-  const titles = before.live(link).map(({ text }) => parseHeading(text) ?? '');
+  const titles = before.live(link).map(({ heading }) => heading?.title ?? '');
   const known = new Set([...toWords(link), ...titles.flatMap(toWords)]);
   return before.has(link) && wordsOf(line).every((word) => known.has(word));
 }

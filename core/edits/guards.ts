@@ -3,7 +3,7 @@ import { findLinks } from '../files/links.ts';
 import { parseUserId, parseVirtualPath } from '../files/paths.ts';
 import { finish } from '../pause.ts';
 import { bringsInstruction } from './instructions.ts';
-import { isBlank, parseHeading } from './markdown.ts';
+import { isBlank } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
@@ -115,8 +115,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   protected({ located: { remove }, before }) {
     if (remove.some(({ isProtected }) => isProtected))
       return 'A line that it removes is protected.';
-    if (remove.some(({ text }) => parseHeading(text) !== null))
-      return 'Headings are never removed.';
+    if (remove.some(({ heading }) => heading !== null)) return 'Headings are never removed.';
     const isOrphaned = remove.some((row) =>
       before.childrenOf(row).some((child) => !remove.includes(child)),
     );
@@ -140,15 +139,15 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
       if (kept(old) !== kept(fresh)) return 'Protected text would change.';
       const titles = fresh.headings.filter((title) => title !== null);
-      const known = old.headings.filter((title) => title !== null);
       if (place?.isNewFile === true) {
-        if (titles.length > 1 || titles.some((title) => title.length > HEADING_LENGTH)) {
+        if (titles.length > 1 || titles.some(({ title }) => title.length > HEADING_LENGTH)) {
           return `A new file has one heading, of at most ${HEADING_LENGTH} characters.`;
         }
         continue;
       }
       const isNew = place?.isNewHeading === true && path === operation.add?.path;
-      if (titles.length !== known.length + (isNew ? 1 : 0)) return 'A line would become a heading.';
+      if (fresh.headingCount !== old.headingCount + (isNew ? 1 : 0))
+        return 'A line would become a heading.';
     }
     if (place?.isNewFile !== true && lines.some(isBlank)) return 'A new line is empty.';
     return null;

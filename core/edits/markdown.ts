@@ -1,103 +1,153 @@
+import { findLineEnd, type LineEnd } from '../files/line-ends.ts';
+import { listFields, readFrontMatter } from '../markdown/front-matter.ts';
+import {
+  type LineKind,
+  type MarkdownLine,
+  type MarkdownStructure,
+  readStructureInSteps,
+} from '../markdown/structure.ts';
 import { atOnce } from '../pause.ts';
+
+/** A heading that begins a section, as lines of a file. */
+export interface LineHeading {
+  /** 1–6. */
+  level: number;
+  title: string;
+  /** How many lines it has: a line of `-` or `=` below it is one of them. */
+  lineCount: number;
+}
 
 /** A memory file as lines, with what none of them may lose. */
 export interface MarkdownText {
-  /** Without their `\n`, but with a `\r` before it; an end at the end of the text makes no line. */
+  /** Without their ends. An end of the text behind a line end is no line. */
   lines: readonly string[];
-  /** What new lines end with before their `\n`. */
-  lineEnd: '' | '\r';
+  /** What each line ends with; empty for a last one that has no end. */
+  ends: readonly string[];
+  /** What new lines end with. */
+  lineEnd: LineEnd;
   endsWithEol: boolean;
   /**
    * For each line: front matter, pinned, or a part of something that is read as a whole: code,
    * comments, HTML, tables, quotations, numbered steps, definitions, rules.
    */
   isProtected: readonly boolean[];
-  /** For each line the text of the heading that it is; `null` for others. */
-  headings: readonly (string | null)[];
+  /** For each line the heading whose first line it is; `null` for others. */
+  headings: readonly (LineHeading | null)[];
+  /** Of all headings, also those in list items and quotations. */
+  headingCount: number;
 }
 
-/** Takes a text apart; {@link joinLines} gives it back to the byte. */
+/** Takes a text apart. */
 export function parseMarkdown(content: string): MarkdownText {
   return atOnce(parseInSteps(content));
 }
 
 /** {@link parseMarkdown}, yielding now and then: a file may have 262,144 lines. */
 export function* parseInSteps(content: string): Generator<null, MarkdownText> {
-  const raw = content.split('\n');
-  const endsWithEol = raw.at(-1) === '' && raw.length > 1;
-  if (endsWithEol || content === '') raw.pop();
-  const lines = raw;
-  const isProtected = lines.map(() => false);
-  const frontMatter = findFrontMatter(lines);
-  isProtected.fill(true, 0, frontMatter);
+  const { lines, ends } = splitWithEnds(content);
+  yield null;
+  const structure = yield* readStructureInSteps(content);
+  const isProtected = yield* findProtected(structure, content);
   for (const [start, end] of findPinnedBlocks(lines)) isProtected.fill(true, start, end);
-  yield null;
-  const isCode = yield* findCode(lines, frontMatter);
-  yield null;
-  const isOutside = (index: number) => index < frontMatter || isCode[index] === true;
-  const titles = yield* findTitles(lines, isOutside);
-  yield null;
-  const isWhole = yield* findWholes(lines, isOutside);
-  yield null;
-  lines.forEach((_line, index) => {
-    if (isCode[index] === true || isWhole[index] === true) isProtected[index] = true;
-    if (titles[index]?.isUnderlined === true) isProtected.fill(true, index, index + 2);
-  });
-  const headings = titles.map((title) => title?.text ?? null);
-  const lineEnd = lines[0]?.endsWith('\r') === true ? '\r' : '';
-  return { lines, lineEnd, endsWithEol, isProtected, headings };
+  const headings = lines.map((): LineHeading | null => null);
+  for (const { level, title, first, last, depth, isUnderlined } of structure.headings) {
+    if (depth > 0) continue;
+    const [from, to] = [first, last].map((at) => (structure.lines[at]?.number ?? 1) - 1);
+    if (from === undefined || to === undefined) continue;
+    headings[from] ??= { level, title, lineCount: to - from + 1 };
+    if (isUnderlined) isProtected.fill(true, from, to + 1);
+  }
+  return {
+    lines,
+    ends,
+    lineEnd: findLineEnd(content) ?? '\n',
+    endsWithEol: /[\r\n]$/.test(content),
+    isProtected,
+    headings,
+    headingCount: structure.headings.length,
+  };
+}
+
+/** Lines are counted by `\n`. A `\r` within one is a part of it, and one at its end of its end. */
+function splitWithEnds(content: string): { lines: string[]; ends: string[] } {
+  const lines = content.split('\n');
+  const ends = lines.map(() => '\n');
+  if (lines.at(-1) === '') {
+    lines.pop();
+    ends.pop();
+  } else {
+    ends[ends.length - 1] = '';
+  }
+  for (const [at, line] of lines.entries()) {
+    if (!line.endsWith('\r')) continue;
+    lines[at] = line.slice(0, -1);
+    ends[at] = `\r${ends[at] ?? ''}`;
+  }
+  return { lines, ends };
 }
 
 /**
  * Where the text of a file begins whose front matter says `context: always`; `null` for other files.
  */
 export function findAlwaysShown(content: string): number | null {
-  const frontMatter = readFrontMatter(content);
-  if (!hasField(frontMatter, 'context', 'always')) return null;
-  return Math.min(content.length, frontMatter.join('\n').length + 1);
+  return hasField(content, 'context', 'always') ? (readFrontMatter(content)?.end ?? null) : null;
 }
 
-/** Whether the front matter of a file says `dream: never`. */
+/**
+ * Whether the front matter of a file says `dream: never`: also where blank lines stand above it, since
+ * a file that is read against the will of its writer is worse than one that is not.
+ */
 export function isNeverDreamed(content: string): boolean {
-  return hasField(readFrontMatter(content), 'dream', 'never');
+  return hasField(content.trimStart(), 'dream', 'never');
 }
 
-/** The lines of the front matter, its marks included; none without one. */
-function readFrontMatter(content: string): string[] {
-  if (!/^[\uFEFF\s]*---/u.test(content)) return [];
-  const lines = content.split('\n');
-  return lines.slice(0, findFrontMatter(lines));
-}
-
-function hasField(frontMatter: readonly string[], name: string, expected: string): boolean {
-  return frontMatter.some((line) => {
-    const [key = '', value = ''] = line.split(':', 2);
-    return toPlain(key) === name && toPlain(value.split('#', 1)[0] ?? '') === expected;
-  });
-}
-
-/** The text of lines, as the parsed one ended its own. */
-export function joinLines(
-  lines: readonly string[],
-  { endsWithEol }: Pick<MarkdownText, 'endsWithEol'>,
-): string {
-  return lines.join('\n') + (endsWithEol && lines.length > 0 ? '\n' : '');
-}
-
-/** The text of a heading line (`## Tea` is `Tea`); `null` for other lines. */
-export function parseHeading(line: string): string | null {
-  let level = 0;
-  while (line[level] === '#') level += 1;
-  if (level === 0 || level > 6 || (line.length > level && !/\s/.test(line[level] ?? ''))) {
-    return null;
+function hasField(content: string, name: string, expected: string): boolean {
+  const frontMatter = readFrontMatter(content);
+  if (frontMatter === null) return false;
+  for (const field of listFields(frontMatter)) {
+    if (field.name === name && field.value.toLowerCase() === expected) return true;
   }
-  return line.slice(level).trim();
+  return false;
 }
 
 /** Whether a line has nothing but white space. */
 export function isBlank(line: string): boolean {
   return line.trim() === '';
 }
+
+const PROTECTED_KINDS: ReadonlySet<LineKind> = new Set([
+  ...(['front-matter', 'fenced-code', 'indented-code', 'html', 'table'] as const),
+  ...(['rule', 'definition'] as const),
+]);
+
+/** Lines that say what they say only together, or where they stand. */
+function* findProtected({ lines }: MarkdownStructure, content: string): Generator<null, boolean[]> {
+  const isProtected: boolean[] = [];
+  let isComment = false;
+  let above: MarkdownLine | null = null;
+  for (const [at, line] of lines.entries()) {
+    if (at % LINES_PER_STEP === 0) yield null;
+    if (line.kind === 'blank' || line.block !== above?.block) isComment = false;
+    const text = content.slice(line.start, line.end).trim();
+    const isWhole =
+      PROTECTED_KINDS.has(line.kind) ||
+      line.isQuoted ||
+      isComment ||
+      text.includes('<!--') ||
+      /^(?:>|\d{1,9}[.)](?:\s|$)|\[[^\]]{1,200}\]:|<[a-z/!?])/i.test(text) ||
+      /^([-=*_])\s?(?:\1\s?)+$/.test(text);
+    // Several lines that end with `\r` alone are one here, and what is in it is not told apart.
+    const isParted = line.number === above?.number;
+    if (isParted) isProtected[line.number - 1] = true;
+    else isProtected.push(isWhole);
+    if (line.kind === 'text') isComment = staysComment(text, isComment);
+    above = line;
+  }
+  return isProtected;
+}
+
+/** Lines between two steps. */
+const LINES_PER_STEP = 1_000;
 
 const PIN = /<!--\s*pin\s*-->/i;
 const UNPIN = /<!--\s*\/pin\s*-->/i;
@@ -135,142 +185,12 @@ function findPlaces(lines: readonly string[], mark: RegExp): number[] {
   return places;
 }
 
-/**
- * How many lines the front matter has, its marks included. It may stand behind a byte order mark
- * and blank lines, and end at a blank line where its own end is missing: rather too much is kept.
- */
-function findFrontMatter(lines: readonly string[]): number {
-  const start = lines.findIndex((line) => withoutMark(line).trim() !== '');
-  if (start === -1 || withoutMark(lines[start] ?? '').trimEnd() !== '---') return 0;
-  const end = lines.findIndex(
-    (line, index) => index > start && /^(?:---|\.\.\.)$/.test(line.trimEnd()),
-  );
-  if (end !== -1) return end + 1;
-  const blank = lines.findIndex((line, index) => index > start && isBlank(line));
-  const isKey = /^[\w"'-]+\s?:/.test(lines[start + 1] ?? '');
-  return isKey ? (blank === -1 ? lines.length : blank) : 0;
-}
-
-function withoutMark(line: string): string {
-  return line.startsWith('\uFEFF') ? line.slice(1) : line;
-}
-
-function toPlain(text: string): string {
-  return withoutMark(text)
-    .trim()
-    .replace(/^["']|["']$/g, '')
-    .toLowerCase();
-}
-
-/** Lines between two steps. */
-const LINES_PER_STEP = 1_000;
-
-/** What `map` makes of each line; yields now and then. */
-function* mapInSteps<T>(
-  lines: readonly string[],
-  map: (line: string, index: number) => T,
-): Generator<null, T[]> {
-  const results: T[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (index % LINES_PER_STEP === 0) yield null;
-    results.push(map(line, index));
-  }
-  return results;
-}
-
-function findCode(lines: readonly string[], from: number): Generator<null, boolean[]> {
-  let fence: string | null = null;
-  return mapInSteps(lines, (line, index) => {
-    if (index < from) return false;
-    // Most lines have none: the rest takes long.
-    if (!line.includes('```') && !line.includes('~~~')) return fence !== null;
-    // A fence may stand in an item of a list.
-    const text = line.trim().replace(/^(?:[-*+]|\d{1,9}[.)])\s+/, '');
-    const mark = /^(?:`{3,}|~{3,})/.exec(text)?.[0] ?? null;
-    if (fence === null) {
-      const isOpening =
-        mark !== null && !(mark.startsWith('`') && text.indexOf('`', mark.length) > 0);
-      if (isOpening) fence = mark;
-      return isOpening;
-    }
-    const isClosing = mark !== null && mark.startsWith(fence) && text === mark;
-    if (isClosing) fence = null;
-    return true;
-  });
-}
-
-interface Title {
-  text: string;
-  isUnderlined: boolean;
-}
-
-/** Headings of either form: `# Tea`, and a line of text with a rule of `=` or `-` below it. */
-function findTitles(
-  lines: readonly string[],
-  isOutside: (index: number) => boolean,
-): Generator<null, (Title | null)[]> {
-  return mapInSteps(lines, (line, index) => {
-    if (isOutside(index)) return null;
-    const text = parseHeading(withoutMark(line));
-    if (text !== null) return { text, isUnderlined: false };
-    const below = lines[index + 1]?.trim() ?? '';
-    const isUnderlined =
-      /^(?:=+|--+)$/.test(below) && !isOutside(index + 1) && /^\s{0,3}[^\s>|#<*+-]/.test(line);
-    return isUnderlined ? { text: line.trim(), isUnderlined } : null;
-  });
-}
-
-/** Lines that say what they say only together, or where they stand. */
-function* findWholes(
-  lines: readonly string[],
-  isOutside: (index: number) => boolean,
-): Generator<null, boolean[]> {
-  const isWhole = lines.map(() => false);
-  let isComment = false;
-  let isBlock = false;
-  let listIndent = -1;
-  for (const [index, line] of lines.entries()) {
-    if (index % LINES_PER_STEP === 0) yield null;
-    const text = line.trim();
-    const indent = indentOf(line);
-    if (isOutside(index)) {
-      isBlock = false;
-      continue;
-    }
-    const isOfList = isItem(text);
-    if (text === '') isBlock = false;
-    else if (indent === 0 && !isOfList) listIndent = -1;
-    if (isOfList && (indent < 4 || listIndent !== -1)) listIndent = indent;
-    if (/^<[a-z/!?]/i.test(text) && !text.startsWith('<!--')) isBlock = true;
-    if (isTableRule(text)) {
-      isBlock = true;
-      isWhole[index - 1] = index > 0;
-    }
-    isWhole[index] =
-      isWhole[index] === true ||
-      isBlock ||
-      isComment ||
-      text.includes('<!--') ||
-      /^(?:>|\d{1,9}[.)](?:\s|$)|\[[^\]]{1,200}\]:)/.test(text) ||
-      /^([-=*_])\s?(?:\1\s?)+$/.test(text) ||
-      (indent >= 4 && listIndent === -1 && text !== '');
-    isComment = staysComment(text, isComment);
-  }
-  return isWhole;
-}
-
 /** Whether a comment is open behind a line. */
 function staysComment(text: string, isOpen: boolean): boolean {
   if (!text.includes('--')) return isOpen;
   const open = text.lastIndexOf('<!--');
   const close = text.lastIndexOf('-->');
   return open === -1 && close === -1 ? isOpen : open > close;
-}
-
-function isTableRule(text: string): boolean {
-  if (!text.includes('|') || !text.includes('-')) return false;
-  const cells = text.replace(/^\|/, '').replace(/\|$/, '').split('|');
-  return cells.every((cell) => /^:?-+:?$/.test(cell.trim()));
 }
 
 /** Whether a line, without the white space around it, is an item of a list. */

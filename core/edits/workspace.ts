@@ -1,12 +1,13 @@
+import { nestHeading } from '../markdown/sections.ts';
+import { parseHeading } from '../markdown/structure.ts';
 import { atOnce } from '../pause.ts';
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
 import {
   indentOf,
   isBlank,
   isItem,
-  joinLines,
+  type LineHeading,
   type MarkdownText,
-  parseHeading,
   parseInSteps,
   parseMarkdown,
 } from './markdown.ts';
@@ -43,6 +44,10 @@ export interface Row {
   line: number | null;
   /** Without its line end. */
   text: string;
+  /** What it ended with when it was read; empty for one that was added or was the last one. */
+  end: string;
+  /** The heading whose first line it is. */
+  heading: LineHeading | null;
   isLive: boolean;
   /** Front matter, code, a table, a quotation or pinned. */
   isProtected: boolean;
@@ -143,11 +148,14 @@ class LiveFile {
     this.#markdown ??= yield* parseInSteps(text);
   }
 
+  /** Each line keeps its end, whatever those of others are. */
   #join(): string {
     const { lineEnd, endsWithEol } = this.#form;
-    const hasEnd = (index: number) => endsWithEol || index < this.rows.length - 1;
-    const lines = this.rows.map(({ text }, index) => `${text}${hasEnd(index) ? lineEnd : ''}`);
-    return joinLines(lines, this.#form);
+    const last = this.rows.length - 1;
+    const lines = this.rows.map(({ text, end }, index) =>
+      index < last || endsWithEol ? `${text}${end === '' ? lineEnd : end}` : text,
+    );
+    return lines.join('');
   }
 }
 
@@ -309,9 +317,13 @@ export class Workspace {
     const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0) || null;
     const madeOf = groundsOf(located);
     const toRow = (text: string): Row => ({
-      ...{ path: add?.path ?? '', line: null, text, isLive: true, isProtected: false, at },
-      madeOf,
+      ...{ path: add?.path ?? '', line: null, text, end: '', heading: null },
+      ...{ isLive: true, isProtected: false, at, madeOf },
     });
+    const toLeadRow = (text: string): Row => {
+      const heading = parseHeading(text);
+      return { ...toRow(text), heading: heading && { ...heading, lineCount: 1 } };
+    };
     const added = lines.map(toRow);
     if (add !== null && place !== null) {
       if (place.isNewFile) {
@@ -320,7 +332,7 @@ export class Workspace {
       const entry = this.#files.get(add.path);
       if (entry?.rows.length === 0) entry.endsWithEol = true;
       const from = place.after === null ? 0 : (entry?.rows.indexOf(place.after) ?? 0) + 1;
-      entry?.rows.splice(from, 0, ...place.lead.map(toRow), ...added);
+      entry?.rows.splice(from, 0, ...place.lead.map(toLeadRow), ...added);
     }
     for (const [index, row] of remove.entries()) {
       row.isLive = false;
@@ -356,8 +368,8 @@ export class Workspace {
   /** The headings above a line, from the outermost; with `isOwn`, a heading counts itself. */
   headingsOf(row: Row | null, isOwn = false): readonly string[] {
     const headings = (row === null ? undefined : this.#placeOf(row))?.headings ?? [];
-    const isTitle = row !== null && isOwn && levelOf(row) < 7;
-    return isTitle ? [...headings, parseHeading(row.text) ?? ''] : headings;
+    const own = isOwn ? row?.heading : null;
+    return own ? [...headings, own.title] : headings;
   }
 
   /** The list items that a line is nested in, from the outermost. */
@@ -385,11 +397,14 @@ export class Workspace {
     return rows.slice(from, end);
   }
 
-  #open(file: EditedFile, { lines, lineEnd, endsWithEol, isProtected }: MarkdownText): void {
-    const rows = lines.map((line, index) => ({
+  #open(file: EditedFile, markdown: MarkdownText): void {
+    const { lines, ends, lineEnd, endsWithEol, isProtected, headings } = markdown;
+    const rows = lines.map((text, index) => ({
       path: file.path,
       line: index + 1,
-      text: lineEnd === '\r' ? line.replace(/\r$/, '') : line,
+      text,
+      end: ends[index] ?? '',
+      heading: file.path === FACT_PATH ? null : (headings[index] ?? null),
       isLive: true,
       isProtected: file.path !== FACT_PATH && isProtected[index] === true,
       at: file.times?.[index] ?? null,
@@ -459,7 +474,9 @@ export class Workspace {
     const titles = heading === null ? [] : this.#findTitles(rows, heading);
     const replaced = remove.find((row) => row.path === path);
     if (replaced !== undefined) {
-      const above = rows.slice(0, rows.indexOf(replaced)).findLast((row) => levelOf(row) < 7);
+      const above = rows
+        .slice(0, rows.indexOf(replaced))
+        .findLast(({ heading }) => heading !== null);
       if (heading === null || (above !== undefined && titles.includes(above))) {
         const headings = [...this.headingsOf(replaced, true)];
         return { ...place, headings, after: replaced, isInPlace: true };
@@ -475,14 +492,17 @@ export class Workspace {
       return { ...place, isNewHeading: true, after, lead };
     }
     // At the end of the section, or of the file.
-    const from = title === null ? 0 : rows.indexOf(title) + 1;
-    const next = title === null ? -1 : rows.findIndex((row, at) => at >= from && levelOf(row) < 7);
+    const from = title === null ? 0 : rows.indexOf(title) + (title.heading?.lineCount ?? 1);
+    const next =
+      title === null ? -1 : rows.findIndex(({ heading }, at) => at >= from && heading !== null);
     const section = rows.slice(from, next === -1 ? undefined : next);
     // Never right below code, a table or a pinned block: the line would become a part of it.
     const isPlain = ({ text, isProtected }: Row) => !isBlank(text) && !isProtected;
-    const after = section.findLast(isPlain) ?? title;
+    const plain = section.findLast(isPlain) ?? null;
+    const above = title === null ? rows.findLast(({ text }) => !isBlank(text)) : rows[from - 1];
+    const after = plain ?? above ?? null;
     const headings = [...this.headingsOf(title ?? rows.at(-1) ?? null, true)];
-    const isFirst = after !== null && levelOf(after) < 7;
+    const isFirst = after !== null && (plain === null || after.heading !== null);
     return { ...place, headings, after, lead: isFirst ? [''] : [] };
   }
 
@@ -490,7 +510,7 @@ export class Workspace {
   #findTitles(rows: readonly Row[], heading: string): Row[] {
     const wanted = heading.toLowerCase();
     return rows.filter((row) => {
-      const title = levelOf(row) === 7 ? null : parseHeading(row.text);
+      const title = row.heading?.title ?? null;
       if (title === null || !wanted.endsWith(title.toLowerCase())) return false;
       const trail = this.headingsOf(row, true).join(' > ').toLowerCase();
       return trail === wanted || trail.endsWith(` > ${wanted}`);
@@ -509,19 +529,18 @@ const LINES_PER_STEP = 1_000;
 /** Where each line of a file stands; yields now and then. */
 function* readPlaces(rows: readonly Row[]): Generator<null, ReadonlyMap<Row, RowPlace>> {
   const places = new Map<Row, RowPlace>();
-  let titles: { level: number; text: string }[] = [];
+  let titles: readonly LineHeading[] = [];
   let top = new RowPlace([], []);
   /** Lines that others may hang below, each deeper than the one before; `below` is made when needed. */
   let above: { indent: number; text: string; place: RowPlace; below: RowPlace | null }[] = [];
   for (const [at, row] of rows.entries()) {
     if (at % LINES_PER_STEP === 0) yield null;
-    const level = levelOf(row);
-    if (level < 7) {
-      titles = titles.filter((title) => title.level < level);
-      const outer = titles.map(({ text }) => text);
-      places.set(row, new RowPlace(outer, []));
-      titles.push({ level, text: parseHeading(row.text) ?? '' });
-      top = new RowPlace([...outer, parseHeading(row.text) ?? ''], []);
+    const { heading } = row;
+    if (heading !== null) {
+      const outer = nestHeading(titles, heading).slice(0, -1);
+      places.set(row, new RowPlace(toTitles(outer), []));
+      titles = [...outer, heading];
+      top = new RowPlace(toTitles(titles), []);
       above = [];
       continue;
     }
@@ -562,8 +581,6 @@ export function groundsOf({ remove, sources }: LocatedOperation): string {
   return [...new Set(texts.flatMap((text) => text.split('\n')))].join('\n');
 }
 
-/** The level of the heading that a line is; 7 for other lines. */
-function levelOf({ text, isProtected }: Row): number {
-  if (isProtected || parseHeading(text) === null) return 7;
-  return text.length - text.replace(/^#+/, '').length;
+function toTitles(headings: readonly LineHeading[]): string[] {
+  return headings.map(({ title }) => title);
 }

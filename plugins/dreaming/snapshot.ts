@@ -1,12 +1,12 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { isNeverDreamed, parseHeading } from '../../core/edits/markdown.ts';
+import { isNeverDreamed, parseInSteps } from '../../core/edits/markdown.ts';
 import { listNumbered } from '../../core/edits/numbered.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
 import { findLinks } from '../../core/files/links.ts';
-import { createPause } from '../../core/pause.ts';
+import { createPause, inSlices } from '../../core/pause.ts';
 import {
   formatPlace,
   inOrderOfChange,
@@ -218,7 +218,10 @@ class SnapshotReader {
       await this.#pause();
     }
     const cost = costOf(lines);
-    if (cost > this.#maxTokens) return this.#showPart(file, { key, lines });
+    if (cost > this.#maxTokens) {
+      const { headings } = await inSlices(parseInSteps(content), this.#pause);
+      return this.#showPart(file, { key, lines, headings });
+    }
     if (this.#tokens + cost > this.#maxTokens) {
       this.#misses += 1;
       return WAITS;
@@ -229,7 +232,11 @@ class SnapshotReader {
   /** Shows what fits of a large file, from where the last run stopped. */
   #showPart(
     file: SnapshotFile,
-    { key, lines }: { key: string; lines: readonly string[] },
+    {
+      key,
+      lines,
+      headings,
+    }: { key: string; lines: readonly string[]; headings: readonly unknown[] },
   ): Outcome {
     const room = this.#maxTokens - this.#tokens;
     const isAnother = this.part.partKey !== '' && this.part.partKey !== key;
@@ -239,7 +246,7 @@ class SnapshotReader {
     )
       return WAITS;
     const from = this.part.partKey === key ? Math.min(this.part.partLine, lines.length) : 1;
-    const last = findPartEnd(lines, { from, room, maxTokens: this.#maxTokens });
+    const last = findPartEnd(lines, { from, room, maxTokens: this.#maxTokens, headings });
     const numbers = Array.from({ length: last - from + 1 }, (_, at) => from + at);
     // A line that no run can show is passed over.
     const shown = new Set(
@@ -262,7 +269,12 @@ class SnapshotReader {
 /** The last line of a part: what fits, up to the line before a heading where there is one. */
 function findPartEnd(
   lines: readonly string[],
-  { from, room, maxTokens }: { from: number; room: number; maxTokens: number },
+  {
+    from,
+    room,
+    maxTokens,
+    headings,
+  }: { from: number; room: number; maxTokens: number; headings: readonly unknown[] },
 ): number {
   let cost = FILE_TOKENS;
   let end = from;
@@ -274,9 +286,8 @@ function findPartEnd(
     end = number;
   }
   if (end === lines.length) return end;
-  const textOf = (number: number) => (lines[number - 1] ?? '').replace(/^\d+\| /, '');
   for (let number = end + 1; number > from + (end - from) / 2; number -= 1) {
-    if (number > from && parseHeading(textOf(number)) !== null) return number - 1;
+    if (number > from && headings[number - 1]) return number - 1;
   }
   return end;
 }

@@ -1,6 +1,5 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
-import { parseHeading } from '../../edits/markdown.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
 import type { Files } from '../../files/files.ts';
 import { toVirtualPath } from '../../files/paths.ts';
@@ -171,16 +170,9 @@ async function showHits(
 
 /** The lines of a passage that say something, and the headings above it. */
 function numbersOf({ passages, passage }: Hit, text: (number: number) => string): number[] {
-  const { startLine = 1, endLine = 0 } = passages[passage] ?? {};
-  const numbers: number[] = [];
-  let level = 7;
-  for (let number = startLine - 1; number > 0 && level > 1; number -= 1) {
-    if (parseHeading(text(number)) === null) continue;
-    const own = /^#+/.exec(text(number).trimStart())?.[0].length ?? 7;
-    if (own >= level) continue;
-    level = own;
-    numbers.unshift(number);
-  }
+  const { startLine = 1, endLine = 0, headingLines = [] } = passages[passage] ?? {};
+  // A heading without text below it is a passage itself.
+  const numbers = headingLines.filter((number) => number < startLine);
   for (let number = startLine; number <= endLine; number += 1) {
     if (text(number).trim() !== '') numbers.push(number);
   }

@@ -6,10 +6,11 @@ import {
   type ExamineOptions,
 } from '../../edits/engine.ts';
 import { INDEX_PATH } from '../../edits/guards.ts';
-import { parseHeading } from '../../edits/markdown.ts';
 import type { EditOperation } from '../../edits/operations.ts';
 import type { EditedMemory } from '../../edits/workspace.ts';
 import { findLinks } from '../../files/links.ts';
+import { listSections } from '../../markdown/sections.ts';
+import { readStructure } from '../../markdown/structure.ts';
 
 /**
  * Carries out operations. A file that they create comes into the catalog where there is one, whether or
@@ -30,11 +31,8 @@ export async function applyWithCatalog(
     .filter(({ before, path }) => before === null && !linked.includes(path))
     .map(({ path, after }): EditOperation => {
       const name = path.slice('user/'.length);
-      const title =
-        after
-          .split('\n')
-          .map(parseHeading)
-          .find((heading) => heading !== null) ?? toTitle(name);
+      const [heading] = listSections(readStructure(after)).filter(({ title }) => title !== '');
+      const title = heading?.title ?? toTitle(name);
       const line = `- [${title.replace(/[[\]()]/g, '')}](${toTarget(name)})`;
       return {
         number: 0,
