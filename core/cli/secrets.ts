@@ -1,9 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, open, rename, rm, stat } from 'node:fs/promises';
 import { BlockList, isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../config/error.ts';
 import { settingOf } from '../config/settings.ts';
+import { readTextFile } from '../config/text-file.ts';
 import { StartError } from './failure.ts';
 
 /** The secrets of this start. */
@@ -78,7 +79,7 @@ export async function findKeptSecret(
   const setting = settingOf(name).env;
   let kept: unknown;
   try {
-    kept = (JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)[name];
+    kept = (JSON.parse(await readTextFile(file)) as Record<string, unknown>)[name];
   } catch (cause) {
     throw new StartError(
       `A server has the database open, and ${file} cannot be read for its ${name}: set ${setting}.`,
@@ -237,7 +238,7 @@ async function readSecrets(
 ): Promise<{ apiKey: string | null; adminSecret: string | null }> {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = await readTextFile(file);
     // A copied or restored file loses its mode.
     if (((await stat(file)).mode & 0o077) !== 0) await chmod(file, 0o600);
   } catch (error) {

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 import { nearest } from './nearest.ts';
 import { SETTING_KEYS, settingOf, type SettingKey } from './settings.ts';
+import { readTextFile } from './text-file.ts';
 
 /** Variables by name, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -55,7 +55,7 @@ export async function readDotEnv(directory: string): Promise<Environment> {
   const file = join(directory, '.env');
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = await readTextFile(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // A directory named `.env` is a Python virtual environment.

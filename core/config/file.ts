@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError, type Mistakes } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 import { takeApart, type TakenApart } from './take-apart.ts';
+import { readTextFile } from './text-file.ts';
 
 /** The config file, split into settings and parts whose values are not checked yet. */
 export interface ReadFile extends TakenApart {
@@ -61,7 +61,7 @@ export async function readConfigFile(
 
 async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    return JSON.parse(await readTextFile(path));
   } catch (error) {
     throw new ConfigError(null, `${path} cannot be read: ${(error as Error).message}`, {
       cause: error,

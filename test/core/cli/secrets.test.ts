@@ -12,7 +12,12 @@ import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decideSecrets, findWeakness, isLoopback } from '../../../core/cli/secrets.ts';
+import {
+  decideSecrets,
+  findKeptSecret,
+  findWeakness,
+  isLoopback,
+} from '../../../core/cli/secrets.ts';
 import { ConfigError } from '../../../core/config/index.ts';
 
 const strong = () => randomBytes(32).toString('base64url');
@@ -136,6 +141,13 @@ describe('SQLite on a loopback address', () => {
       'SERVICE_API_KEY has 4 characters, fewer than 32; that is accepted on a loopback address alone',
     ]);
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('reads a file that an editor has saved with a byte order mark', async () => {
+    const { adminSecret } = await decideSecrets(nothing, local());
+    writeFileSync(file, `\uFEFF${readFileSync(file, 'utf8').replaceAll('\n', '\r\n')}`);
+    expect((await decideSecrets(nothing, local())).adminSecret).toBe(adminSecret);
+    expect(await findKeptSecret('adminSecret', file)).toBe(adminSecret);
   });
 
   it('takes back a file that others can read', async () => {

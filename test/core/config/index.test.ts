@@ -47,6 +47,23 @@ describe('precedence', () => {
     expect(file).toBeNull();
   });
 
+  it.each<[string, (text: string) => Buffer]>([
+    ['a byte order mark', (text) => Buffer.from(`\uFEFF${text}`, 'utf8')],
+    ['line ends of Windows', (text) => Buffer.from(text.replaceAll('\n', '\r\n'), 'utf8')],
+    ['both', (text) => Buffer.from(`\uFEFF${text.replaceAll('\n', '\r\n')}`, 'utf8')],
+    ['UTF-16, as from PowerShell', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+  ])('reads .env and the config file with %s', async (_name, encode) => {
+    writeFileSync(
+      join(cwd, '.env'),
+      encode('SERVICE_PORT=1002\nSERVICE_MODEL_NAME="a b"\nSERVICE_LOG_LEVEL=warn\n'),
+    );
+    writeFileSync(join(cwd, 'memory.config.json'), encode('{\n  "rateLimit": 7\n}\n'));
+    const { values } = await load();
+    expect(values).toMatchObject({
+      ...{ port: 1002, 'model.name': 'a b', logLevel: 'warn', rateLimit: 7 },
+    });
+  });
+
   it('lets each source override the one below it: default < file < .env < environment < flag', async () => {
     const seen: [unknown, string][] = [];
     const record = async (argv: string[] = [], env: Record<string, string> = {}) => {
