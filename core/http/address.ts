@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { toGroups } from '../ipv6.ts';
+import { embeddedIpv4, toGroups, withoutZone } from '../ip.ts';
 
 /**
  * The client's address. Behind a trusted proxy, this is the last address in `X-Forwarded-For`,
@@ -12,21 +12,45 @@ export function clientAddress(request: IncomingMessage, trustProxy: boolean): st
   const forwarded = request.headers['x-forwarded-for'];
   if (forwarded === undefined) return peer;
   const list = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
-  const last = plain(list.slice(list.lastIndexOf(',') + 1).trim());
-  return isIP(last) === 0 ? peer : last;
+  return parseForwarded(findLast(list)) ?? peer;
 }
 
 /**
  * The key for limits by address: an IPv4 address, or the /64 of an IPv6 address, because one
- * subscriber owns a whole /64.
+ * subscriber owns a whole /64. An IPv6 address that stands for an IPv4 one counts as that: all of
+ * them share a /64.
  */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;
+  const [ipv4] = embeddedIpv4(address);
+  if (ipv4 !== undefined) return ipv4;
   const groups = toGroups(address).slice(0, 4);
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
+/** The last item that is not empty: lists in headers may have empty items. */
+function findLast(list: string): string {
+  let end = list.length;
+  while (end > 0 && /[\s,]/.test(list[end - 1] ?? '')) end -= 1;
+  return list.slice(list.lastIndexOf(',', end - 1) + 1, end).trim();
+}
+
+/**
+ * Reads an address in the forms that proxies write: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`,
+ * `[2001:db8::1]`, `[2001:db8::1]:4711`, each also in quotes. `null` for anything else, such as
+ * `unknown`. The port is left out, because each connection has another one.
+ */
+function parseForwarded(item: string): string | null {
+  const text = /^"(.*)"$/.exec(item)?.[1] ?? item;
+  const host =
+    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  // A zone is the proxy's own name of a network, and may be any text.
+  const address = withoutZone(host).toLowerCase();
+  return isIP(address) === 0 ? null : plain(address);
+}
+
 /** A dual-stack socket shows an IPv4 client as `::ffff:192.0.2.1`. */
 function plain(address: string): string {
-  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+  const isMapped = isIP(address) === 6 && /^(?:0{0,4}:){2,5}ffff:/i.test(address);
+  return (isMapped ? embeddedIpv4(address)[0] : undefined) ?? address;
 }

@@ -50,6 +50,46 @@ const PRIVATE = [
   '[fdff:ffff::1]',
   '[::ffff:127.0.0.1]',
   '[::ffff:10.1.2.3]',
+  // Tailscale, and carriers.
+  '100.64.0.1',
+  '100.100.100.100',
+  '100.127.255.255',
+  '[::ffff:100.64.0.1]',
+  '[64:ff9b::10.0.0.1]',
+  '[fd7a:115c:a1e0::1]',
+  '[fd00::1]',
+];
+
+/** Where clouds serve the machine's own credentials, beside link-local addresses. */
+const METADATA = [
+  '[fd00:ec2::254]',
+  '[fd00:ec2::23]',
+  '[FD00:0EC2:0:0::254]',
+  '[fd20:ce::254]',
+  '[fd00:c1::a9fe:a9fe]',
+  '[fd00:42::42]',
+  '100.100.100.200',
+  '0x646464c8',
+  '[::ffff:100.100.100.200]',
+  '[64:ff9b::100.100.100.200]',
+  '[2002:6464:64c8::1]',
+  '192.0.0.192',
+  '168.63.129.16',
+  '[::ffff:168.63.129.16]',
+  '[::ffff:0:169.254.169.254]',
+  // NAT64 with a prefix of 48, 56 and 64 bits (RFC 6052).
+  '[64:ff9b:1:a9fe:a9:fe00::]',
+  '[64:ff9b:1:a9:fe:a9fe::]',
+  '[64:ff9b:1:0:a9:fea9:fe00:0]',
+  // Teredo: the client, inverted, and the server.
+  '[2001:0:808:808::5601:5601]',
+  '[2001:0:a9fe:a9fe::f7f7:f7f7]',
+  'metadata.google.internal',
+  'METADATA.google.internal.',
+  'x.metadata.google.internal',
+  'metadata.goog',
+  'metadata',
+  'instance-data.ec2.internal',
 ];
 
 const PUBLIC = [
@@ -64,8 +104,11 @@ const PUBLIC = [
   '192.169.0.0',
   '169.253.255.255',
   '169.255.0.0',
-  '100.64.0.1',
+  '100.63.255.255',
+  '100.128.0.0',
   '[2001:db8::1]',
+  '[64:ff9b::8.8.8.8]',
+  '[2002:808:808::1]',
   '[::ffff:8.8.8.8]',
   '[fbff::1]',
   '[fec0::1]',
@@ -76,12 +119,12 @@ const NOWHERE = ['0.0.0.0', '0', '[::]', '255.255.255.255', '224.0.0.1', '[ff02:
 
 describe('the base URL of a provider (T23)', () => {
   it('is tried on 60 addresses and more', () => {
-    const all = [...LINK_LOCAL, ...PRIVATE, ...PUBLIC, ...NOWHERE];
+    const all = [...LINK_LOCAL, ...METADATA, ...PRIVATE, ...PUBLIC, ...NOWHERE];
     expect(new Set(all).size).toBe(all.length);
     expect(all.length).toBeGreaterThanOrEqual(60);
   });
 
-  it.each(LINK_LOCAL)('is never link-local: %s', (host) => {
+  it.each([...LINK_LOCAL, ...METADATA])('is never link-local, nor of metadata: %s', (host) => {
     for (const url of [`http://${host}/v1`, `https://${host}/v1`, `https://${host}:8443`]) {
       expect(isAllowedBaseUrl(url), url).toBe(false);
     }
@@ -105,6 +148,8 @@ describe('the base URL of a provider (T23)', () => {
   it('may be a name, whose addresses are known when it is called', () => {
     expect(isAllowedBaseUrl('https://models.example/v1')).toBe(true);
     expect(isAllowedBaseUrl('http://ollama:11434')).toBe(true);
+    expect(isAllowedBaseUrl('https://metadata.google.internal.example/v1')).toBe(true);
+    expect(isAllowedBaseUrl('http://my-metadata:11434')).toBe(true);
   });
 
   it.each([

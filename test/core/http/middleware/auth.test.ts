@@ -178,6 +178,26 @@ describe('the admin API', () => {
     expect(await ask('192.0.2.2', ADMIN_SECRET)).toBe(200);
   });
 
+  it('counts one attacker as one, and locks nobody else out, in each form that proxies write', async () => {
+    const { request } = await start({ trustProxy: true });
+    const ask = async (forwarded: string, secret: string) => {
+      const headers = { 'x-forwarded-for': forwarded, 'x-admin-secret': secret };
+      return (await request('GET', '/v1/admin/status', { headers })).status;
+    };
+    for (const [attacker, operator] of [
+      [(count: number) => `192.0.2.1:${40_000 + count}`, '192.0.2.2:40000'],
+      [(count: number) => `[2001:db8::${count}]:${count}`, '[2001:db8:0:1::2]:40000'],
+      [(count: number) => `"[::ffff:198.51.100.1]:${count}"`, '"[::ffff:198.51.100.2]:40000"'],
+      [(count: number) => `x${count}, fe80::1:2:3:4%${count}`, '198.51.100.3'],
+    ] as const) {
+      for (let count = 1; count <= 10; count++) {
+        expect(await ask(attacker(count), 'wrong'), attacker(count)).toBe(401);
+      }
+      expect(await ask(attacker(99), 'wrong')).toBe(429);
+      expect(await ask(operator, ADMIN_SECRET)).toBe(200);
+    }
+  });
+
   it('regards no X-Forwarded-For without a trusted proxy', async () => {
     const { request } = await start();
     const ask = async (forwarded: string, secret: string) => {
