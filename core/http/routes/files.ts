@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { readAfterWrite } from '../../errors.ts';
+import { fileNotFound } from '../../files/paths.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import {
   AdminDeleteAnswer,
@@ -60,7 +61,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       path: '/v1/admin/files/*path',
       summary: 'Write a memory file',
       description:
-        'Replaces or creates the file as a revision with the actor admin. With If-Match: "<version>" or If-None-Match: * only if it is still so; without either the last write wins.',
+        'Replaces or creates the file as a revision with the actor admin. With If-Match: "<version>" (or several, or *) or If-None-Match: * only if it is still so; without either the last write wins.',
       bodySchema: PutBody,
       resultSchema: AdminPutAnswer,
       errorCodes: [
@@ -73,7 +74,10 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       ],
       async handle(request) {
         const path = request.params['path'];
-        const ifVersion = ifVersionOf(request);
+        const ifVersion = await ifVersionOf(
+          request,
+          async () => (await core.fileLists.present(path))?.version ?? 0,
+        );
         const { version, revisionId, unchanged } = await withPrecondition(ifVersion, () =>
           core.files.put(path, { ...request.body, ifVersion }, toCaller(request)),
         );
@@ -91,7 +95,11 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'FILE_NOT_FOUND', 'VERSION_CONFLICT'],
       async handle(request) {
         const path = request.params['path'] ?? '';
-        const ifVersion = ifVersionOf(request);
+        const ifVersion = await ifVersionOf(request, async () => {
+          const file = await core.fileLists.present(path);
+          if (file === null) throw fileNotFound(path);
+          return file.version;
+        });
         const { version, revisionId } = await withPrecondition(ifVersion, () =>
           core.files.delete(path, { ifVersion }, toCaller(request)),
         );

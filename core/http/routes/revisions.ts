@@ -21,7 +21,7 @@ import { toCaller } from '../caller.ts';
 import { ifVersionOf, withPrecondition } from '../precondition.ts';
 
 /** Revisions: what changed, and going back. */
-export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[] {
+export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): RouteDefinition[] {
   return [
     adminRoute('Revisions', {
       tagDescription: 'The history of each file: compare, revert, redact and prune.',
@@ -53,11 +53,15 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
       bodySchema: strictObject({ dryRun: Type.Optional(Type.Boolean()) }),
       resultSchema: RevertAnswer,
       errorCodes: ['REVISION_NOT_FOUND', 'VERSION_CONFLICT', 'QUOTA_EXCEEDED'],
-      handle(request) {
-        const ifVersion = ifVersionOf(request);
+      async handle(request) {
+        const id = request.params['id'] ?? '';
+        const ifVersion = await ifVersionOf(request, async () => {
+          const { path } = await core.revisions.get(id);
+          return (await core.fileLists.present(path))?.version ?? 0;
+        });
         const options = { ...request.body, ifVersion };
         return withPrecondition(ifVersion, () =>
-          core.revisions.revert(request.params['id'] ?? '', options, toCaller(request)),
+          core.revisions.revert(id, options, toCaller(request)),
         );
       },
     }),

@@ -19,20 +19,62 @@ function requestWith(headers: Readonly<Record<string, string>>) {
   return { request, statuses };
 }
 
+const PRESENT = 7;
+const present = async () => PRESENT;
+
 describe('the version that a write expects', () => {
   it.each([
     [{}, undefined],
     [{ 'if-none-match': '*' }, 0],
+    [{ 'if-none-match': ' * ' }, 0],
     [{ 'if-match': '"1"' }, 1],
     [{ 'if-match': '"120"' }, 120],
     [{ 'if-match': toVersionTag(999_999_999_999_999) }, 999_999_999_999_999],
-  ])('is read from %j', (headers, version) => {
-    expect(ifVersionOf(requestWith(headers).request)).toBe(version);
+    // As a proxy that compresses answers changed the tag.
+    [{ 'if-match': 'W/"3"' }, 3],
+    [{ 'if-match': '"3-gzip"' }, 3],
+    [{ 'if-match': '"3;gzip"' }, 3],
+    [{ 'if-match': 'W/"3--gzip"' }, 3],
+    [{ 'if-match': '"3-br"' }, 3],
+    [{ 'if-match': ' "3" ' }, 3],
+    [{ 'if-match': '"3",' }, 3],
+    // Of several, the present one.
+    [{ 'if-match': '"3", "7"' }, PRESENT],
+    [{ 'if-match': 'W/"7-gzip" ,\t"9"' }, PRESENT],
+    [{ 'if-match': '"3","4"' }, 3],
+    [{ 'if-match': '*' }, PRESENT],
+    [{ 'if-match': ' *' }, PRESENT],
+  ])('is read from %j', async (headers, version) => {
+    expect(await ifVersionOf(requestWith(headers).request, present)).toBe(version);
   });
 
-  it('has at most 15 digits', () => {
-    const { request } = requestWith({ 'if-match': toVersionTag(1_000_000_000_000_000) });
-    expect(() => ifVersionOf(request)).toThrow('If-Match must be one version in quotes');
+  it.each([
+    toVersionTag(1_000_000_000_000_000),
+    '"0"',
+    '1',
+    '""',
+    '"1',
+    '"a"',
+    'w/"1"',
+    'W/ "1"',
+    '"1-zip"',
+    '"1" "2"',
+    '"1", 2',
+    '"1", *',
+    '',
+    ',',
+  ])('is refused as If-Match: %s', async (ifMatch) => {
+    const { request } = requestWith({ 'if-match': ifMatch });
+    await expect(ifVersionOf(request, present)).rejects.toThrow(
+      'If-Match must be one version in quotes, as the ETag gave it.',
+    );
+  });
+
+  it('is a version of a file that exists, with *', async () => {
+    const { request } = requestWith({ 'if-match': '*' });
+    await expect(ifVersionOf(request, async () => 0)).rejects.toMatchObject({
+      ...{ code: 'VERSION_CONFLICT', status: 412 },
+    });
   });
 
   it('makes a conflict a 412, and changes no other error', async () => {
@@ -55,7 +97,7 @@ describe('the version that a write expects', () => {
 
 describe('If-None-Match', () => {
   it('makes the answer a 304 where it names the version', () => {
-    for (const tags of ['"1"', 'W/"1"', '"7",W/"1"', '"7" ,\t"1"', '*']) {
+    for (const tags of ['"1"', 'W/"1"', '"7",W/"1"', '"7" ,\t"1"', '*', '"1-gzip"', 'W/"1;br"']) {
       const { request, statuses } = requestWith({ 'if-none-match': tags });
       expect([matchesTag(request, '"1"'), statuses], tags).toEqual([true, [304]]);
     }
