@@ -9,6 +9,11 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** Below the base path; `:name` is a segment, `*name` the rest: `/v1/admin/files/*path`. */
   path: string;
+  /**
+   * Answers whatever the `Host` and `Origin` are. Only for a path without names, and for an answer that
+   * any web page may read: health checks name the machine's address, or no host at all.
+   */
+  anyHost?: true;
   /** What a request needs: nothing, the API key, or the admin secret. */
   auth: 'none' | 'tools' | 'admin';
   /** Heading of the group in OpenAPI and the docs. */

@@ -80,6 +80,7 @@ export function createApp(
     const mount = (extra: readonly RouteDefinition[]): MountedRoutes =>
       mountRoutes([...routes, ...extra], {
         checkHost: hostCheck,
+        checkTarget: checkHost(null),
         auth,
         resolveUserId,
         signInTimeoutMs: options.signInTimeoutMs ?? SIGN_IN_TIMEOUT_MS,

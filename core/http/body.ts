@@ -46,6 +46,20 @@ export async function readJsonBody(
   return checkShape(parseJson(await unpack(packed, headers['content-encoding'], options.maxBytes)));
 }
 
+/**
+ * The bytes of a body that a route reads itself. Throws `INVALID_REQUEST` if the client disconnects
+ * before the end. A reader that stops early leaves the connection open for its answer.
+ */
+export async function* readStream(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw request.complete ? error : bodyEnded(error);
+  }
+  // Node ends the iteration without an error if the connection was closed before it began.
+  if (!request.complete) throw bodyEnded();
+}
+
 function assertJson(contentType: string | undefined): void {
   const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const charset = parameters
@@ -65,7 +79,7 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Pro
     if (bytes.length > options.maxBytes) throw tooLarge(options.maxBytes);
     return bytes;
   }
-  if (request.destroyed) throw invalid('The body ended before its end.');
+  if (request.destroyed) throw bodyEnded();
   return new Promise<Buffer[]>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -87,7 +101,7 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Pro
       stop();
       resolve(chunks);
     };
-    const cut = (): void => fail(invalid('The body ended before its end.'));
+    const cut = (): void => fail(bodyEnded());
     request.on('data', take).on('end', finish).on('close', cut).on('error', cut);
   }).then((chunks) => Buffer.concat(chunks));
 }
@@ -198,6 +212,11 @@ function tooLarge(maxBytes: number): MemoryError {
   return new MemoryError('PAYLOAD_TOO_LARGE', `A body has at most ${maxBytes} bytes.`, {
     details: { limit: maxBytes },
   });
+}
+
+/** Mostly, the client has disconnected and reads no answer. */
+function bodyEnded(cause?: unknown): MemoryError {
+  return invalid('The body ended before its end.', cause);
 }
 
 /** `cause` is not sent, because the message of `JSON.parse` quotes the body. */

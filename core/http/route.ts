@@ -19,7 +19,7 @@ import { isProviderError } from '../provider-failure.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
 import { parseTraceparent } from '../telemetry/trace-context.ts';
 import { clientAddress } from './address.ts';
-import { readJsonBody } from './body.ts';
+import { readJsonBody, readStream } from './body.ts';
 import { describeError } from '../describe-error.ts';
 import type { Check, RequestHead } from './middleware/check.ts';
 import { CONSOLE_HEADERS, DATA_HEADERS, type HeaderList } from './middleware/security-headers.ts';
@@ -37,8 +37,10 @@ export interface MountOptions {
   /** Deadline of routes without one of their own. */
   deadlineMs: number;
   log: Logger;
-  /** Runs before anything else, on every route. */
+  /** Runs before anything else, on every route but those with `anyHost`. */
   checkHost: Check;
+  /** Runs instead on routes with `anyHost`. */
+  checkTarget: Check;
   /** Runs on the router of its kind, before each of its routes. */
   auth: Record<RouteDefinition['auth'], Check>;
   /**
@@ -79,8 +81,8 @@ const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
 
 /**
  * Mounts routes on one router per kind of authentication. The check belongs to the router, so no
- * route can be added without it. Paths are case-sensitive, and a trailing slash counts. Throws if
- * two routes have the same method and path, or if a route lies outside the area of its kind.
+ * route can be added without it. Paths are case-sensitive. Throws if two routes have the same method
+ * and path, or if a route lies outside the area of its kind.
  */
 export function mountRoutes(
   routes: readonly RouteDefinition[],
@@ -139,16 +141,18 @@ function createArea(
   options: MountOptions,
 ): Area {
   const router = new Router({ sensitive: true, strict: true });
-  // Routes with their own error format must be known before the key is checked.
-  const ownErrors = new Map(
+  // Routes with their own error format must be known before the key is checked, and those that answer
+  // any host before the host is.
+  const early = new Map(
     routes
-      .filter(({ errorBody }) => errorBody !== undefined)
-      .map((route) => [options.basePath + route.path, route]),
+      .filter(({ errorBody, anyHost }) => errorBody !== undefined || anyHost === true)
+      .flatMap((route) => toPaths(route, routes).map((path) => [options.basePath + path, route])),
   );
   router.use(((ctx: Context, next: Next) =>
     answerFailures(ctx, kind, options, (exchange) => {
-      exchange.route = ownErrors.get(ctx.path) ?? null;
-      options.checkHost(exchange);
+      exchange.route = early.get(ctx.path) ?? null;
+      if (exchange.route?.anyHost === true) options.checkTarget(exchange);
+      else options.checkHost(exchange);
       const proceed = (): Promise<unknown> => {
         // Docs and health checks also work before the start and during shutdown.
         if (kind === 'none' || options.isOpen()) return next();
@@ -172,7 +176,9 @@ function createArea(
 
   for (const route of bySpecificity(routes)) {
     const serve = compileRoute(route, options) as RouterMiddleware;
-    router.register(options.basePath + route.path, [route.method], serve);
+    for (const path of toPaths(route, routes)) {
+      router.register(options.basePath + path, [route.method], serve);
+    }
   }
   const layers = router.stack.filter((layer) => layer.methods.length > 0);
   const outside = layers.filter(
@@ -201,6 +207,21 @@ function createArea(
       outside.some((layer) => layer.match(path)),
     dispatch: router.routes() as Middleware,
   };
+}
+
+/**
+ * The paths at which a route answers. Outside the admin API also with a slash at its end, which some
+ * clients add to an address. A file, as `/llms.txt`, has none.
+ */
+function toPaths(
+  { path, auth }: RouteDefinition,
+  routes: readonly RouteDefinition[],
+): readonly string[] {
+  const slashed = `${path}/`;
+  const isExact = auth === 'admin' || path.endsWith('/') || /\*|\.\w+$/.test(path);
+  // There, what comes behind the slash is a path of its own.
+  const hasRest = routes.some((other) => other.path.startsWith(`${slashed}*`));
+  return isExact || hasRest ? [path] : [path, slashed];
 }
 
 /** Literal paths come first, then those with `:name`, and `*rest` last. */
@@ -402,7 +423,13 @@ async function answerFailures(
     answerError(ctx, error, exchange);
   }
   const { req } = ctx;
-  if (!req.complete && hasBody(req)) await drainBody(ctx, options);
+  if (req.complete || !hasBody(req)) return;
+  if (!req.destroyed) return await drainBody(ctx, options);
+  const { traceId, route } = exchange;
+  options.log.debug(
+    { traceId, route: nameOf(route) },
+    'the client disconnected before the end of its body',
+  );
 }
 
 function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void {
@@ -431,13 +458,17 @@ function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
   const fields = {
     code: error.code,
     traceId: error.traceId ?? exchange.traceId,
-    // The route's pattern, because the request's path may hold personal data.
-    route: route === null ? null : `${route.method} ${route.path}`,
+    route: nameOf(route),
     // The cause of a provider's error holds text from the provider.
     error: describeError(isProviderError(error) ? error : error.cause),
   };
   if (error.code === 'INTERNAL') log.error(fields, 'a request failed unexpectedly');
   else log.warn(fields, 'a request failed');
+}
+
+/** The route's pattern, because the request's path may hold personal data. */
+function nameOf(route: RouteDefinition | null): string | null {
+  return route === null ? null : `${route.method} ${route.path}`;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -512,8 +543,8 @@ class Exchange implements RouteRequest, RequestHead {
     return rawHeaders.filter((raw, at) => at % 2 === 0 && raw.toLowerCase() === name).length;
   }
 
-  get stream(): Readable {
-    return this.#ctx.req;
+  get stream(): AsyncIterable<Uint8Array> {
+    return readStream(this.#ctx.req);
   }
 
   get target(): string {

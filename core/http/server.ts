@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
@@ -48,6 +48,7 @@ export async function listen(
 ): Promise<ListeningServer> {
   const headersTimeout = options.headersTimeoutMs ?? 15_000;
   const serve = app.callback();
+  const refused = new WeakSet<Socket>();
   let closing: Promise<{ isClean: boolean }> | null = null;
   const server = createServer(
     {
@@ -59,6 +60,13 @@ export async function listen(
       noDelay: true,
     },
     (request, response) => {
+      if (refused.has(request.socket)) return;
+      if (!isFramed(request)) {
+        // Another party on the way may see another end of this body: nothing behind it is served.
+        refused.add(request.socket);
+        answerClientError(new Error('ambiguous framing'), request.socket);
+        return;
+      }
       // Requests that arrive during shutdown are served, and their connections closed.
       if (closing !== null) response.setHeader('Connection', 'close');
       serve(request, response);
@@ -103,6 +111,22 @@ export async function listen(
       return closing;
     },
   };
+}
+
+/**
+ * Whether everybody agrees where the body ends. Node's parser refuses most of what is ambiguous. It
+ * accepts chunks in HTTP/1.0, whose readers don't know them, and codings before them, which nobody
+ * decodes here (RFC 9112, section 6.1).
+ */
+function isFramed({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean {
+  const encoding = headers['transfer-encoding'];
+  if (encoding === undefined) return true;
+  const knowsChunks = httpVersionMajor === 1 && httpVersionMinor >= 1;
+  return (
+    knowsChunks &&
+    encoding.trim().toLowerCase() === 'chunked' &&
+    headers['content-length'] === undefined
+  );
 }
 
 /** Answers a request that Node's parser refused with the usual error body. */

@@ -14,6 +14,15 @@ export const DATA_HEADERS: HeaderList = [
   ['Cache-Control', 'no-store'],
 ];
 
+/**
+ * For an answer that goes on for a while. Without these, a proxy or a compressing middleware would
+ * hold its parts back.
+ */
+export const STREAM_HEADERS: HeaderList = [
+  ['Cache-Control', 'no-store, no-cache, no-transform'],
+  ['X-Accel-Buffering', 'no'],
+];
+
 /** For the console's page and its files. */
 export const CONSOLE_HEADERS: HeaderList = [
   ...EVERYWHERE,

@@ -41,6 +41,7 @@ export function healthRoutes(
     defineRoute({
       method: 'GET',
       path: '/healthz',
+      anyHost: true,
       auth: 'none',
       tag: 'Health',
       tagDescription: 'Checks for supervisors and load balancers.',
@@ -52,6 +53,7 @@ export function healthRoutes(
     defineRoute({
       method: 'GET',
       path: '/readyz',
+      anyHost: true,
       auth: 'none',
       tag: 'Health',
       summary: 'Ready for work',

@@ -9,6 +9,7 @@ import { createPause } from '../../pause.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
+import { STREAM_HEADERS } from '../middleware/security-headers.ts';
 
 /** The content decides, not the type: any of them will do. */
 const BODY_TYPES = [
@@ -69,6 +70,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
           const caller = toCaller(request);
           const options = { onExisting, dryRun, caller, from, userId };
           const imported = await core.archive.import(spool.open, options);
+          for (const [name, value] of STREAM_HEADERS) request.setHeader(name, value);
           const answer = Readable.from(toLines(imported, request.traceId));
           // Also if the client disconnects before the first line.
           return answer.once('close', () => void spool.remove());

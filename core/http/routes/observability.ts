@@ -24,6 +24,7 @@ import {
   UserHygieneQuery,
 } from '../../schemas/observability.ts';
 import { listOf } from '../../schemas/shapes.ts';
+import { STREAM_HEADERS } from '../middleware/security-headers.ts';
 import type { Core } from '../../service.ts';
 
 /** The reads of the dashboard, and the observation events as a list and live. */
@@ -140,8 +141,7 @@ export function observabilityRoutes(
       contentType: 'text/event-stream; charset=utf-8',
       errorCodes: ['INVALID_USER_ID', 'RATE_LIMITED', 'SHUTTING_DOWN'],
       handle(request) {
-        // Without this, a buffering proxy would delay events.
-        request.setHeader('X-Accel-Buffering', 'no');
+        for (const [name, value] of STREAM_HEADERS) request.setHeader(name, value);
         return core.eventStreams.open({
           ...request.query,
           lastEventId: request.header('last-event-id'),

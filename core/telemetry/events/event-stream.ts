@@ -213,6 +213,8 @@ class Watcher extends Readable {
     this.#onEnd = options.onEnd;
     const isFromPast = options.after !== null || typeof options.filter.since === 'number';
     this.#after = isFromPast ? options.after : undefined;
+    // A comment, so that the headers leave at once, however long the first read takes.
+    this.push(':\n\n');
   }
 
   override _read(): void {

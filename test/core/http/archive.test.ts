@@ -137,6 +137,12 @@ describe('GET /v1/admin/export and POST /v1/admin/import', () => {
     await expect.poll(async () => (await spools()).length).toBe(1);
     request.destroy();
     await expect.poll(spools).toEqual([]);
+    await expect.poll(() => server.log.lines.length).toBeGreaterThan(0);
+    // A client that went away is no failure of the service.
+    expect(new Set(server.log.lines.map(({ level }) => level))).toEqual(new Set(['debug']));
+    expect(server.log.lines).toContainEqual(
+      expect.objectContaining({ message: 'the client disconnected before the end of its body' }),
+    );
     // Not gzip: answered although the client has more to send.
     const answer = await rawExchange(server.port, head + 'x'.repeat(1000));
     expect(answer).toMatch('INVALID_ARCHIVE');

@@ -179,7 +179,7 @@ describe('the live stream over HTTP', () => {
     expect(first.response.statusCode).toBe(200);
     expect(first.response.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
+      'cache-control': 'no-store, no-cache, no-transform',
       'x-accel-buffering': 'no',
     });
     const one = await execute(server, 'memory_list', {});

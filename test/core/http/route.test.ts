@@ -44,12 +44,41 @@ function connect(port: number) {
 }
 
 describe('matching', () => {
-  it('counts case, trailing slashes and repeated slashes', async () => {
+  it('counts case and repeated slashes', async () => {
     const { request } = await start([route({ path: '/healthz', handle: ok })]);
     expect((await request('GET', '/healthz')).status).toBe(200);
-    for (const path of ['/Healthz', '/healthz/', '//healthz', '/%68ealthz', '/./healthz']) {
+    for (const path of ['/Healthz', '/healthz//', '//healthz', '/%68ealthz', '/./healthz']) {
       expect((await request('GET', path)).status, path).toBe(404);
     }
+  });
+
+  it('takes a slash at the end, but not in the admin API, behind a file or before a rest', async () => {
+    const { request } = await start(
+      [
+        route({ path: '/v1/open', handle: ok }),
+        route({ method: 'POST', path: '/v1/tools/:name/execute', auth: 'tools', handle: ok }),
+        route({
+          ...{ method: 'POST', path: '/v1/rpc', auth: 'tools', handle: ok },
+          errorBody: { schema: {}, write: ({ code }) => ({ ownForm: code }) },
+        }),
+        route({ path: '/v1/openapi.json', handle: ok }),
+        route({ path: '/v1/docs', handle: ok }),
+        route({ path: '/v1/docs/*path', handle: ({ params }) => ({ rest: params['path'] }) }),
+        route({ path: '/v1/admin/status', auth: 'admin', handle: ok }),
+      ],
+      { basePath: '/memory' },
+    );
+    const statuses = async (path: string, method = 'GET', headers = {}) =>
+      (await request(method, `/memory${path}`, { headers })).status;
+    expect(await statuses('/v1/open/')).toBe(200);
+    expect(await statuses('/v1/tools/memory_read/execute/', 'POST', asAgent)).toBe(200);
+    expect(await statuses('/v1/tools/memory_read/execute/', 'POST')).toBe(401);
+    expect(await statuses('/v1/rpc/', 'POST', asAgent)).toBe(200);
+    expect((await request('POST', '/memory/v1/rpc/')).json).toEqual({ ownForm: 'UNAUTHORIZED' });
+    expect(await statuses('/v1/openapi.json/')).toBe(404);
+    expect(await statuses('/v1/docs/')).toBe(404);
+    expect(await statuses('/v1/admin/status/', 'GET', asAdmin)).toBe(404);
+    expect(await statuses('/v1/admin/status/')).toBe(401);
   });
 
   it('prefers a path as text over one with names, whatever their order', async () => {

@@ -123,6 +123,99 @@ describe('what is not HTTP', () => {
   });
 });
 
+describe('a body whose end is not clear', () => {
+  const chunk = '{"text":"a"}';
+  const chunked = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
+  const post = (version: string, ...headers: string[]) =>
+    [
+      `POST /v1/tools/x/execute HTTP/${version}`,
+      'Host: localhost',
+      `Authorization: ${asAgent.authorization}`,
+      'Content-Type: application/json',
+      ...headers,
+      '',
+      '',
+    ].join('\r\n');
+  const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  it.each([
+    ['chunks in HTTP/1.0', post('1.0', 'Transfer-Encoding: chunked'), chunked],
+    [
+      'chunks in HTTP/1.0 that keep the connection',
+      post('1.0', 'Connection: keep-alive', 'Transfer-Encoding: chunked'),
+      chunked,
+    ],
+    [
+      'chunks and a length in HTTP/1.0',
+      post('1.0', 'Connection: keep-alive', 'Transfer-Encoding: chunked', 'Content-Length: 4'),
+      chunked,
+    ],
+    [
+      'chunks and a length',
+      post('1.1', 'Transfer-Encoding: chunked', 'Content-Length: 4'),
+      chunked,
+    ],
+    [
+      'a length and chunks',
+      post('1.1', 'Content-Length: 4', 'Transfer-Encoding: chunked'),
+      chunked,
+    ],
+    ['two lengths', post('1.1', 'Content-Length: 12', 'Content-Length: 12'), chunk],
+    ['two other lengths', post('1.1', 'Content-Length: 12', 'Content-Length: 0'), chunk],
+    ['a list of lengths', post('1.1', 'Content-Length: 12, 12'), chunk],
+    ['a signed length', post('1.1', 'Content-Length: +12'), chunk],
+    ['chunks twice', post('1.1', 'Transfer-Encoding: chunked, chunked'), chunked],
+    ['chunks in two headers', post('1.1', ...Array(2).fill('Transfer-Encoding: chunked')), chunked],
+    ['identity and chunks', post('1.1', 'Transfer-Encoding: identity, chunked'), chunked],
+    ['gzip and chunks', post('1.1', 'Transfer-Encoding: gzip, chunked'), chunked],
+    ['chunks and identity', post('1.1', 'Transfer-Encoding: chunked, identity'), chunked],
+    ['identity', post('1.1', 'Transfer-Encoding: identity'), chunked],
+    ['another coding', post('1.1', 'Transfer-Encoding: xchunked'), chunked],
+    ['a tab before chunked', post('1.1', 'Transfer-Encoding:\v chunked'), chunked],
+    [
+      'line feeds alone',
+      post('1.1', 'Transfer-Encoding: chunked').replaceAll('\r\n', '\n'),
+      chunked,
+    ],
+    ['a line feed in a header', post('1.1', 'X: 1\nTransfer-Encoding: chunked'), chunked],
+    ['a folded header', post('1.1', 'Transfer-Encoding:\r\n chunked'), chunked],
+    [
+      'line feeds in chunks',
+      post('1.1', 'Transfer-Encoding: chunked'),
+      chunked.replaceAll('\r\n', '\n'),
+    ],
+    [
+      'a line feed in the extension of a chunk',
+      post('1.1', 'Transfer-Encoding: chunked'),
+      chunked.replace('\r\n', ';\n\r\n'),
+    ],
+  ])('ends the connection, and nothing behind it is served: %s', async (_name, head, body) => {
+    const served: string[] = [];
+    const service = await start([
+      echo,
+      route({ path: '/smuggled', handle: () => void served.push('smuggled') }),
+    ]);
+    const answer = await rawExchange(service.port, head + body + SMUGGLED.repeat(2));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(served).toEqual([]);
+    expect(answer).toContain('Connection: close');
+  });
+
+  it('is clear with chunks alone, in any case, and with a length alone', async () => {
+    const service = await start([echo, hello]);
+    for (const [header, body] of [
+      ['Transfer-Encoding: chunked', chunked],
+      ['transfer-encoding:  Chunked ', chunked],
+      ['Content-Length: 12', chunk],
+    ] as const) {
+      const next = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+      const answer = await rawExchange(service.port, post('1.1', header) + body + next);
+      expect(answer.match(/HTTP\/1\.1 200 OK/g), header).toHaveLength(2);
+    }
+  });
+});
+
 describe('the end', () => {
   it('lets what is under way finish, and takes nothing new', async () => {
     let finish: () => void = () => undefined;

@@ -178,6 +178,49 @@ describe('over HTTP', () => {
     await service.server.close({ graceMs: 0 });
   });
 
+  it('any Host, and none, reaches a health check, and nothing else', async () => {
+    const handle = () => ({ ok: true });
+    const service = await serve(
+      [
+        route({ path: '/healthz', anyHost: true, handle }),
+        route({ path: '/metrics', auth: 'admin', handle }),
+        route({ path: '/v1/docs', handle }),
+        route({ path: '/v1/tools', auth: 'tools', handle }),
+      ],
+      { allowedHosts: LOOPBACK, basePath: '/memory' },
+    );
+    const send = async (line: string, ...headers: string[]) => {
+      const head = [line, ...headers, 'Connection: close', '', ''].join('\r\n');
+      return (await rawExchange(service.port, head)).split(' ', 2)[1];
+    };
+    // ELB and HAProxy name no host, a kubelet the address, a rebound page its own name.
+    for (const path of ['/healthz', '/healthz/']) {
+      expect(await send(`GET /memory${path} HTTP/1.0`), path).toBe('200');
+      expect(await send(`GET /memory${path} HTTP/1.0`, 'Host:'), path).toBe('200');
+    }
+    const health = 'GET /memory/healthz HTTP/1.1';
+    expect(await send(health, 'Host: 10.0.0.5:8787')).toBe('200');
+    expect(await send(health, 'Host: [fd00::5]:8787')).toBe('200');
+    expect(await send(health, 'Host: evil.example', 'Origin: http://evil.example')).toBe('200');
+    expect(await send('HEAD /memory/healthz HTTP/1.0')).toBe('200');
+    expect(await send('GET http://10.0.0.5/memory/healthz HTTP/1.1', 'Host: 10.0.0.5')).toBe('200');
+    expect(await send(health, 'Host: a', 'Host: b')).toBe('400');
+    for (const path of [
+      '/metrics',
+      '/v1/docs',
+      '/v1/tools',
+      '/healthz/x',
+      '/Healthz',
+      '/nothing',
+    ]) {
+      expect(await send(`GET /memory${path} HTTP/1.1`, 'Host: 10.0.0.5:8787'), path).toBe('403');
+      expect(await send(`GET /memory${path} HTTP/1.0`), path).toBe('403');
+    }
+    expect(await send('GET /healthz HTTP/1.0')).toBe('403');
+    service.close();
+    await service.server.close({ graceMs: 0 });
+  });
+
   it('a target that is no path and no http address, and a second Host, get 400', async () => {
     const handle = () => ({ ok: true });
     const service = await serve(
