@@ -23,7 +23,8 @@ export function isAllowedBaseUrl(text: string): boolean {
  * would resolve out of sight.
  */
 export function isAllowedName(host: string): boolean {
-  const name = host.toLowerCase().replace(/\.+$/, '');
+  // A dot at the end marks a name as complete.
+  const name = host.toLowerCase().replace(/\.$/, '');
   return !METADATA_NAMES.some((refused) => name === refused || name.endsWith(`.${refused}`));
 }
 
