@@ -233,7 +233,10 @@ describe('tools over streamable HTTP', () => {
     const refused = await request('POST', '/v1/mcp', { headers: asAlice, body });
     expect([refused.status, refused.json.error.data.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     const deep = JSON.parse('{"a":'.repeat(40) + '1' + '}'.repeat(40)) as object;
-    const tooDeep = await request('POST', '/v1/mcp/', { headers: asAlice, body: { ...list, deep } });
+    const tooDeep = await request('POST', '/v1/mcp/', {
+      headers: asAlice,
+      body: { ...list, deep },
+    });
     expect(tooDeep.status).toBe(400);
   });
 
