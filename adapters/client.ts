@@ -38,7 +38,8 @@ export interface MemoryClientOptions {
 }
 
 /** What else an error of the client carries. */
-interface MemoryClientErrorFields extends Omit<ErrorBody, 'code' | 'message'> {
+interface MemoryClientErrorFields extends Omit<ErrorBody, 'code' | 'message' | 'action'> {
+  action?: string;
   status: number;
   retryAfterSeconds?: number;
   cause?: unknown;
@@ -56,6 +57,8 @@ export class MemoryClientError extends Error {
   readonly status: number;
   /** The same call may succeed later. */
   readonly retryable: boolean;
+  /** What to do; of a service of an older version `undefined`. */
+  readonly action: string | undefined;
   readonly details: Record<string, unknown> | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly traceId: string | undefined;
@@ -66,6 +69,7 @@ export class MemoryClientError extends Error {
     this.code = code;
     this.status = fields.status;
     this.retryable = fields.retryable;
+    this.action = fields.action;
     this.details = fields.details;
     this.retryAfterSeconds = fields.retryAfterSeconds;
     this.traceId = fields.traceId;
@@ -369,12 +373,13 @@ function toError(
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') {
     return notTheService(status, retryAfter);
   }
-  const { code, message, details, traceId, toolCallId } = error;
+  const { code, message, details, action, traceId, toolCallId } = error;
   return new MemoryClientError(code, message, {
     status,
     retryable: error.retryable === true,
     ...retryAfter,
     ...(details === undefined ? {} : { details }),
+    ...(typeof action === 'string' ? { action } : {}),
     ...(traceId === undefined ? {} : { traceId }),
     ...(toolCallId === undefined ? {} : { toolCallId }),
   });

@@ -87,6 +87,8 @@ export interface ToolFailure {
   message: string;
   details?: Record<string, unknown>;
   retryable: boolean;
+  /** What to do; it is in the text for the model, too. */
+  action?: string;
   retryAfterSeconds?: number;
   traceId?: string;
   toolCallId?: string;
@@ -290,7 +292,10 @@ export async function importPeer<Module>(
     throw new MemoryError(
       'INVALID_REQUEST',
       `${adapter} needs a package that is not installed: npm install ${peer}`,
-      { cause, details: { package: peer } },
+      {
+        ...{ cause, details: { package: peer } },
+        action: `Run npm install ${peer}, and start the app again.`,
+      },
     );
   }
 }
@@ -308,7 +313,7 @@ export function toFailedOutcome(
 function toFailure(thrown: unknown): ToolFailure {
   const error = Object(thrown) as Partial<MemoryError>;
   const { code, message, status, details, retryable, retryAfterSeconds } = error;
-  const { traceId, toolCallId } = error;
+  const { traceId, toolCallId, action } = error;
   const isOurs = typeof code === 'string' && typeof status === 'number';
   if (!isOurs || message === undefined || typeof retryable !== 'boolean') {
     const { code: internal, message: text, retryable: again } = new MemoryError('INTERNAL');
@@ -319,6 +324,7 @@ function toFailure(thrown: unknown): ToolFailure {
     message,
     retryable,
     ...(details === undefined ? {} : { details }),
+    ...(action === undefined ? {} : { action }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(traceId === undefined ? {} : { traceId }),
     ...(toolCallId === undefined ? {} : { toolCallId }),

@@ -10,6 +10,7 @@ export const ERROR_CODES = {
     retryable: false,
     message: 'The request is not valid.',
     action: 'Fix the fields listed in details.issues, then send it again.',
+    actions: { other: 'Change what the message names, then send it again.' },
   },
   INVALID_PATH: {
     status: 400,
@@ -17,12 +18,21 @@ export const ERROR_CODES = {
     message: 'The path is not valid.',
     action:
       'Use user/<path> or shared/<path> with plain segments; paths are rejected, never repaired.',
+    actions: {
+      admin:
+        'Use users/<userId>/<path> or shared/<path> with plain segments; paths are rejected, never repaired.',
+    },
   },
   INVALID_USER_ID: {
     status: 400,
     retryable: false,
     message: 'The user id is not valid.',
     action: 'Use 1 to 128 of A-Z a-z 0-9 . _ @ | : + = ~ -, the first a letter or digit.',
+    actions: {
+      tools:
+        'Name the user in context.userId, or over MCP in x-user-id: 1 to 128 of A-Z a-z 0-9 . _ @ | : + = ~ -, the first a letter or digit.',
+      signedIn: 'Leave the user out of the request: the app says who is signed in.',
+    },
   },
   INVALID_CONTENT: {
     status: 400,
@@ -50,12 +60,18 @@ export const ERROR_CODES = {
     message: 'The credential is missing or wrong.',
     action:
       'Send Authorization: Bearer <SERVICE_API_KEY> to the tools API, or x-admin-secret to the admin API.',
+    actions: {
+      tools: 'Send Authorization: Bearer <SERVICE_API_KEY>, or the same key as x-api-key.',
+      signedIn: 'Sign in to the app, or send Authorization: Bearer <SERVICE_API_KEY>.',
+      admin: 'Send x-admin-secret: <SERVICE_ADMIN_SECRET>.',
+    },
   },
   HOST_NOT_ALLOWED: {
     status: 403,
     retryable: false,
     message: 'This Host is not allowed.',
-    action: 'Add the host name to SERVICE_ALLOWED_HOSTS.',
+    action:
+      'Use a host name that the service knows, or add this one to SERVICE_ALLOWED_HOSTS (allowedHosts in createMemoryService).',
   },
   READ_ONLY_SCOPE: {
     status: 403,
@@ -75,18 +91,22 @@ export const ERROR_CODES = {
     retryable: false,
     message: 'There is no such memory file.',
     action: 'List the files with memory_list, or create it with memory_write.',
+    actions: {
+      admin:
+        'List the files with GET /v1/admin/files, or create it with PUT /v1/admin/files/<path>.',
+    },
   },
   REVISION_NOT_FOUND: {
     status: 404,
     retryable: false,
     message: 'There is no such revision.',
-    action: 'It may have been pruned; list the revisions that remain.',
+    action: 'It may have been pruned; list those that remain with GET /v1/admin/revisions.',
   },
   TOOL_NOT_FOUND: {
     status: 404,
     retryable: false,
     message: 'There is no such tool, or it is switched off.',
-    action: 'Use one of the tools that you were given.',
+    action: 'Use one of the tools that you were given; GET /v1/tools lists them.',
   },
   DOC_NOT_FOUND: {
     status: 404,
@@ -123,6 +143,9 @@ export const ERROR_CODES = {
     retryable: false,
     message: 'The file is at another version.',
     action: 'Read the file again, merge, and write with the version that you read.',
+    actions: {
+      admin: 'Read the file again, and send the change with its new ETag as If-Match.',
+    },
   },
   IMPORT_CONFLICT: {
     status: 409,
@@ -154,12 +177,21 @@ export const ERROR_CODES = {
     message: 'The content or body is too large.',
     action:
       'Split it into smaller parts. An operator can raise SERVICE_MAX_FILE_BYTES and SERVICE_MAX_BODY_BYTES.',
+    actions: {
+      body: 'Split it into smaller requests. An operator can raise SERVICE_MAX_BODY_BYTES.',
+      archive: 'Export and import the users one by one, with userId.',
+    },
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     retryable: false,
     message: 'Only JSON bodies are taken.',
     action: 'Send Content-Type: application/json.',
+    actions: {
+      streamed: 'Send a Content-Type that the message names.',
+      encoding: 'Send the body as it is, or with Content-Encoding: gzip.',
+      noBody: 'Send a JSON body with Content-Type: application/json, {} at least.',
+    },
   },
   WORK_LIMIT_EXCEEDED: {
     status: 422,
@@ -185,6 +217,11 @@ export const ERROR_CODES = {
     message: 'A limit is reached.',
     action:
       'Remove or merge what is not needed. An operator can raise the limit that details names.',
+    actions: {
+      maxFilesPerUser:
+        'Remove or merge files that are not needed. An operator can raise SERVICE_MAX_FILES_PER_USER.',
+      maxWrites: 'Allow more with maxWrites (up to 20), or give fewer facts at once.',
+    },
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
@@ -196,7 +233,13 @@ export const ERROR_CODES = {
     status: 429,
     retryable: true,
     message: 'Too many requests.',
-    action: 'Wait as long as Retry-After says.',
+    action:
+      'Wait as long as Retry-After says. An operator can raise SERVICE_RATE_LIMIT, the tool calls a minute for each user.',
+    actions: {
+      wrongSecrets:
+        'Wait as long as Retry-After says, then send the right secret: x-admin-secret: <SERVICE_ADMIN_SECRET>.',
+      streams: 'Close another live stream, or wait as long as Retry-After says.',
+    },
   },
   INTERNAL: {
     status: 500,
@@ -216,19 +259,40 @@ export const ERROR_CODES = {
     retryable: true,
     message: 'The model provider failed.',
     action: 'Try again; look at the provider and its base URL when it persists.',
+    actions: {
+      unauthorized: 'An operator has to check SERVICE_MODEL_API_KEY.',
+      unreachable: 'Try again; when it persists, an operator has to check SERVICE_MODEL_BASE_URL.',
+      address_refused: 'An operator has to check SERVICE_MODEL_BASE_URL.',
+      redirected: 'An operator has to check SERVICE_MODEL_BASE_URL.',
+      rejected: 'An operator has to check SERVICE_MODEL_BASE_URL and SERVICE_MODEL_NAME.',
+      proxy: 'An operator has to check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.',
+      not_installed: 'An operator has to install the package that the message names.',
+    },
   },
   EMBEDDING_FAILED: {
     status: 502,
     retryable: true,
     message: 'The embedding provider failed.',
     action: 'Try again; look at the provider and its base URL when it persists.',
+    actions: {
+      unauthorized: 'An operator has to check SERVICE_EMBEDDING_API_KEY.',
+      unreachable:
+        'Try again; when it persists, an operator has to check SERVICE_EMBEDDING_BASE_URL.',
+      address_refused: 'An operator has to check SERVICE_EMBEDDING_BASE_URL.',
+      redirected: 'An operator has to check SERVICE_EMBEDDING_BASE_URL.',
+      rejected: 'An operator has to check SERVICE_EMBEDDING_BASE_URL and SERVICE_EMBEDDING_NAME.',
+      proxy: 'An operator has to check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.',
+      other_dimensions: 'An operator has to check SERVICE_EMBEDDING_DIMENSIONS.',
+      no_transformers: 'An operator has to install the package that the message names.',
+    },
   },
   MODEL_NOT_CONFIGURED: {
     status: 503,
     retryable: false,
     message:
       'This needs a model, and none is configured: set SERVICE_MODEL_PROVIDER, SERVICE_MODEL_BASE_URL and SERVICE_MODEL_NAME, or model in createMemoryService.',
-    action: 'Use memory_write and memory_patch.',
+    action:
+      'Use memory_write and memory_patch. An operator can set SERVICE_MODEL_PROVIDER, SERVICE_MODEL_BASE_URL and SERVICE_MODEL_NAME.',
   },
   ADMIN_DISABLED: {
     status: 503,
@@ -247,6 +311,10 @@ export const ERROR_CODES = {
     retryable: true,
     message: 'The database does not answer.',
     action: 'Try again after Retry-After; repeat writes with the same Idempotency-Key.',
+    actions: {
+      outcome_unknown:
+        'Repeat the write with the same Idempotency-Key; without one, read the file first.',
+    },
   },
   MEMORY_HELD: {
     status: 503,
@@ -289,6 +357,8 @@ export interface ErrorCodeEntry {
   retryable: boolean;
   message: string;
   action: string;
+  /** What to do instead in these situations: see {@link MemoryErrorOptions.situation}. */
+  actions?: Readonly<Record<string, string>>;
 }
 
 /** The `error` member of every answer that is not 2xx. */
@@ -297,6 +367,8 @@ export interface ErrorBody {
   message: string;
   details?: Record<string, unknown>;
   retryable: boolean;
+  /** What to do: it names the header, the setting or the command. */
+  action: string;
   traceId?: string;
   toolCallId?: string;
 }
@@ -311,6 +383,13 @@ export interface MemoryErrorOptions {
   status?: number;
   /** Sent as the `Retry-After` header, in seconds. */
   retryAfterSeconds?: number | undefined;
+  /**
+   * Chooses among the `actions` of the code, where its cause decides what to do. Without it, the
+   * `limit`, `problem` or `reason` of the details does, and then the API that was called.
+   */
+  situation?: string | undefined;
+  /** What to do, where only the caller knows, as a package to install. */
+  action?: string | undefined;
 }
 
 /**
@@ -329,6 +408,8 @@ export class MemoryError extends Error {
   readonly retryable: boolean;
   readonly details: Record<string, unknown> | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly #situation: string | undefined;
+  readonly #action: string | undefined;
   /** Set where the error leaves a tool call, so that its answer names the trace and the call. */
   traceId: string | undefined;
   toolCallId: string | undefined;
@@ -341,6 +422,25 @@ export class MemoryError extends Error {
     this.retryable = entry.retryable;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.#situation = options.situation;
+    this.#action = options.action;
+  }
+
+  /** What to do next, in one sentence or two. */
+  get action(): string {
+    return this.actionIn('tools');
+  }
+
+  /** The same for a caller of this API: the two name their files and send their secrets differently. */
+  actionIn(api: 'tools' | 'admin' | 'none'): string {
+    if (this.#action !== undefined) return this.#action;
+    const { action, actions = {} }: ErrorCodeEntry = ERROR_CODES[this.code];
+    const { issues, limit, problem, reason } = this.details ?? {};
+    const other = this.code === 'INVALID_REQUEST' && issues === undefined ? 'other' : null;
+    const found = [this.#situation, limit, problem, reason, other, api].find(
+      (key) => typeof key === 'string' && Object.hasOwn(actions, key),
+    );
+    return found === undefined ? action : (actions[found as string] ?? action);
   }
 }
 
@@ -403,7 +503,11 @@ export function invalidField(path: string, message: string, name = path): Memory
 }
 
 /** The JSON that an error becomes on the wire; `traceId` names the request where no call did. */
-export function toErrorBody(error: MemoryError, traceId?: string): { error: ErrorBody } {
+export function toErrorBody(
+  error: MemoryError,
+  traceId?: string,
+  api: 'tools' | 'admin' | 'none' = 'none',
+): { error: ErrorBody } {
   const trace = error.traceId ?? traceId;
   return {
     error: {
@@ -411,6 +515,7 @@ export function toErrorBody(error: MemoryError, traceId?: string): { error: Erro
       message: error.message,
       ...(error.details === undefined ? {} : { details: error.details }),
       retryable: error.retryable,
+      action: error.actionIn(api),
       ...(trace === undefined ? {} : { traceId: trace }),
       ...(error.toolCallId === undefined ? {} : { toolCallId: error.toolCallId }),
     },
@@ -445,17 +550,19 @@ export function toolNotFound(names: readonly string[], details?: Record<string, 
 export function toErrorText({
   code,
   message,
+  action = findAction(code) ?? undefined,
   details,
   retryAfterSeconds,
 }: {
   code: string;
   message: string;
+  /** Default: that of the code. */
+  action?: string | undefined;
   details?: Record<string, unknown> | undefined;
   retryAfterSeconds?: number | undefined;
 }): string {
   const lines = [`Error ${code}: ${message}`];
-  const action = findAction(code);
-  if (action !== null) lines.push(action);
+  if (action !== undefined) lines.push(action);
   if (retryAfterSeconds !== undefined) lines.push(`Try again in ${retryAfterSeconds} seconds.`);
   if (details !== undefined) lines.push(`Details: ${JSON.stringify(details)}`);
   return lines.join('\n');

@@ -10,6 +10,8 @@ export interface RateLimitOptions {
   now: () => number;
   /** What the error says; default that there were too many requests. */
   message?: string;
+  /** Of the error, which decides what it says to do. */
+  situation?: string;
 }
 
 /** Counts by key, in bounded memory. */
@@ -23,7 +25,13 @@ export interface RateLimit {
 const MAX_KEYS = 50_000;
 
 /** A fixed window for each key: `points` in `windowMs`, then nothing until the window ends. */
-export function createRateLimit({ points, windowMs, now, message }: RateLimitOptions): RateLimit {
+export function createRateLimit({
+  points,
+  windowMs,
+  now,
+  message,
+  situation,
+}: RateLimitOptions): RateLimit {
   // It takes room for all keys at once, which most services never need.
   let windows: LRUCache<string, { endsAt: number; used: number }> | null = null;
   const current = (key: string): { endsAt: number; used: number } | undefined => {
@@ -38,7 +46,7 @@ export function createRateLimit({ points, windowMs, now, message }: RateLimitOpt
       const window = current(key);
       if (window === undefined || window.used < points) return;
       const retryAfterSeconds = Math.ceil((window.endsAt - now()) / 1000);
-      throw new MemoryError('RATE_LIMITED', message, { retryAfterSeconds });
+      throw new MemoryError('RATE_LIMITED', message, { retryAfterSeconds, situation });
     },
     take(key) {
       const window = current(key);

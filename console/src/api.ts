@@ -61,6 +61,8 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly retryable: boolean;
+  /** What to do; `null` if the service has not said it. */
+  readonly action: string | null;
   readonly details: Record<string, unknown> | undefined;
   readonly traceId: string | undefined;
   readonly toolCallId: string | undefined;
@@ -81,6 +83,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
     this.code = body.code ?? 'INTERNAL';
     this.retryable = body.retryable ?? false;
+    this.action = body.action ?? null;
     this.details = body.details;
     this.traceId = body.traceId;
     this.toolCallId = body.toolCallId;

@@ -32,6 +32,7 @@ export async function spoolArchive(
       done(
         new MemoryError('PAYLOAD_TOO_LARGE', `An archive has at most ${maxBytes} bytes.`, {
           details: { limit: maxBytes },
+          situation: 'archive',
         }),
       );
     },

@@ -261,6 +261,7 @@ class Story {
       params,
       body,
       query: {},
+      target: '/',
       stream: Readable.from([]),
       header: () => null,
       userId: null,

@@ -65,6 +65,8 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
+  /** The request target as received; behind a proxy or a framework, without the prefix that it removed. */
+  readonly target: string;
   /** The bytes of a body that the route reads itself; see `streamedBody`. */
   readonly stream: AsyncIterable<Uint8Array>;
   /** Lower-case name. */

@@ -126,12 +126,19 @@ export function createApp(
     return koa;
   }
 
-  /** Redirects a browser that opens the service's address to the console. */
+  /**
+   * Redirects a browser that opens the service's address to the console. The address is relative: a
+   * proxy or a framework may have removed a prefix that the browser sees.
+   */
   function leadToConsole(ctx: Context): void {
     const isPage =
       ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
     if (!isPage) throw new MemoryError('NOT_FOUND');
-    ctx.redirect(`${settings.basePath}/admin`);
+    // Express removes the prefix of a mount, also from the address without a slash at its end.
+    const { originalUrl = '/' } = ctx.req as { originalUrl?: string };
+    const [seen = '/'] = originalUrl.split(/[?#]/, 1);
+    const mount = seen.endsWith('/') ? '.' : `.${seen.slice(seen.lastIndexOf('/'))}`;
+    ctx.redirect(`${mount}${settings.basePath}/admin`);
   }
 
   const plain = createMount(null);

@@ -115,7 +115,9 @@ async function unpack(
 ): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return bytes;
   if (encoding !== 'gzip') {
-    throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', 'A body is plain or packed with gzip.');
+    throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', 'A body is plain or packed with gzip.', {
+      situation: 'encoding',
+    });
   }
   try {
     return await gunzipAsync(bytes, { maxOutputLength: maxBytes });
@@ -211,6 +213,7 @@ function countKeys(value: object, depth: number, before: number): number {
 function tooLarge(maxBytes: number): MemoryError {
   return new MemoryError('PAYLOAD_TOO_LARGE', `A body has at most ${maxBytes} bytes.`, {
     details: { limit: maxBytes },
+    situation: 'body',
   });
 }
 

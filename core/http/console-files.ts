@@ -24,8 +24,12 @@ export interface ConsoleFiles {
    * The file at a path below `/admin/`, compared byte for byte. A path without an extension is a
    * view and returns the console's page. `null` if there is no such file. Returns the compressed form
    * of the build, if `acceptEncoding` allows it.
+   *
+   * `root` is `/admin/` as seen from the page's address. The page names its files below it, because a
+   * view may be several folders deep and the content security policy allows no `<base>` element. It
+   * is relative: a proxy or a framework may have removed a prefix that the browser sees.
    */
-  find(path: string, acceptEncoding: string | null): ConsoleFile | null;
+  find(path: string, acceptEncoding: string | null, root?: string): ConsoleFile | null;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -70,28 +74,22 @@ interface Chunk {
 /** The placeholder of the nonce in the build (`html.cspNonce` of the bundler). */
 const NONCE_MARK = '__CSP_NONCE__';
 
-/**
- * Reads the built console. Rewrites the page's `./…` references to `<base>/admin/…`, because a view
- * may be several folders deep and the content security policy allows no `<base>` element.
- */
-export function readConsoleFiles(directory: string, basePath: string): ConsoleFiles {
+/** Reads the built console. */
+export function readConsoleFiles(directory: string): ConsoleFiles {
   const files = readFileIndex(directory);
-  const page = files
-    .get(PAGE)
-    ?.content.toString('utf8')
-    .replaceAll(/(\s(?:src|href)=")\.\//g, `$1${basePath}/admin/`);
+  const page = files.get(PAGE)?.content.toString('utf8');
   const preloads = listPreloads(files.get(MANIFEST)?.content.toString('utf8') ?? '{}');
 
   /** Names the code of the view, so that it is fetched together with the code that asks for it. */
-  const toPage = (path: string): ConsoleFile => {
+  const toPage = (path: string, root: string): ConsoleFile => {
     const styleNonce = randomBytes(16).toString('base64');
     const links = (preloads.get(path.replace(/\/.*/, '')) ?? [])
-      .map((file) => `${basePath}/admin/${file}`)
-      .filter((href) => page?.includes(`"${href}"`) === false)
-      .map((href) => `<link rel="modulepreload" crossorigin href="${href}">`);
+      .filter((file) => page?.includes(`"./${file}"`) === false)
+      .map((file) => `<link rel="modulepreload" crossorigin href="./${file}">`);
     return {
       content: (page ?? NOT_BUILT)
         .replace('</head>', `${links.join('')}</head>`)
+        .replaceAll(/(\s(?:src|href)=")\.\//g, `$1${root}`)
         .replaceAll(NONCE_MARK, styleNonce),
       contentType: 'text/html; charset=utf-8',
       cacheControl: 'no-store',
@@ -122,9 +120,9 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
 
   return {
     isBuilt: page !== undefined,
-    find(path, acceptEncoding) {
+    find(path, acceptEncoding, root = './') {
       const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
-      if (extension === '' || path === PAGE) return toPage(path);
+      if (extension === '' || path === PAGE) return toPage(path, root);
       const isForm = ENCODINGS.some((encoding) => encoding.extension === extension);
       const form = isForm ? null : negotiate(path, acceptEncoding);
       if (form === null) return null;

@@ -127,13 +127,14 @@ const ERROR_SCHEMA: JsonSchema = {
     error: {
       type: 'object',
       title: 'ErrorDetail',
-      required: ['code', 'message', 'retryable'],
+      required: ['code', 'message', 'retryable', 'action'],
       additionalProperties: false,
       properties: {
         code: { type: 'string', title: 'ErrorCode', enum: Object.keys(ERROR_CODES) },
         message: { type: 'string' },
         details: { type: 'object' },
         retryable: { type: 'boolean' },
+        action: { type: 'string', description: 'What to do.' },
         traceId: { type: 'string' },
         toolCallId: { type: 'string' },
       },

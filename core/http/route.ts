@@ -314,7 +314,9 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
 function assertMediaType(exchange: Exchange, expected: readonly string[]): void {
   const [type = ''] = (exchange.header('content-type') ?? '').split(';');
   if (expected.includes(type.trim().toLowerCase())) return;
-  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${expected.join(' or ')}.`);
+  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${expected.join(' or ')}.`, {
+    situation: 'streamed',
+  });
 }
 
 function handleInTime(
@@ -445,7 +447,9 @@ function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void
   }
   ctx.res.setHeader('Content-Type', JSON_TYPE);
   const { route, traceId } = exchange;
-  ctx.body = JSON.stringify(route?.errorBody?.write(error, traceId) ?? toErrorBody(error, traceId));
+  ctx.body = JSON.stringify(
+    route?.errorBody?.write(error, traceId) ?? toErrorBody(error, traceId, exchange.kind),
+  );
 }
 
 function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {

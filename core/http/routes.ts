@@ -37,7 +37,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
   const { settings } = core;
   const root = findPackageRoot();
   const docs = readDocs(settings.docsPath ?? join(root.directory, 'docs'), settings.basePath);
-  const consoleFiles = readConsoleFiles(join(root.directory, 'dist/console'), settings.basePath);
+  const consoleFiles = readConsoleFiles(join(root.directory, 'dist/console'));
   const openApi = createOpenApi({
     version: root.version,
     basePath: settings.basePath,
@@ -67,7 +67,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...playgroundRoutes(core),
     ...docsRoutes(docs, openApi),
     ...healthRoutes(core),
-    ...consoleRoutes(consoleFiles),
+    ...consoleRoutes(consoleFiles, settings.basePath),
   ];
   return routes;
 }

@@ -42,7 +42,9 @@ export function bindSignedIn(
 ): boolean {
   if (route.signedIn === undefined) return false;
   refuseOtherUser(request.userId, request.header('x-user-id'), 'x-user-id');
-  if (route.method === 'POST' && !request.hasBody) throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
+  if (route.method === 'POST' && !request.hasBody) {
+    throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', undefined, { situation: 'noBody' });
+  }
   return true;
 }
 
@@ -60,6 +62,7 @@ export function refuseOtherUser(
   const message = 'must be left out: the app says who the user is';
   throw new MemoryError('INVALID_USER_ID', `${where} ${message}.`, {
     details: { issues: [{ path: where, message }] },
+    situation: 'signedIn',
   });
 }
 
@@ -72,6 +75,6 @@ async function askApp(
   } catch (error) {
     const { status } = Object(error) as { status?: unknown };
     if (error instanceof MemoryError || (status !== 401 && status !== 403)) throw error;
-    throw new MemoryError('UNAUTHORIZED', undefined, { cause: error });
+    throw new MemoryError('UNAUTHORIZED', undefined, { cause: error, situation: 'signedIn' });
   }
 }

@@ -1,4 +1,3 @@
-import { findAction } from '../../core/errors.ts';
 import type { RunnerError } from './tool-result.ts';
 
 /** Codes of JSON-RPC 2.0 and MCP. They are here, because the SDK may not be installed. */
@@ -21,15 +20,14 @@ interface ProtocolError {
 
 /** The error of a method of the protocol, with the service's own code and advice as `data`. */
 export function toProtocolError(error: RunnerError): ProtocolError {
-  const { code, message, details, retryable, retryAfterSeconds } = error;
-  const action = findAction(code);
+  const { code, message, details, retryable, retryAfterSeconds, action } = error;
   return {
     code: toCode(error),
     message,
     data: {
       code,
       retryable,
-      ...(action === null ? {} : { action }),
+      ...(action === undefined ? {} : { action }),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
       ...(details === undefined ? {} : { details }),
     },

@@ -27,7 +27,10 @@ export async function importSdk(): Promise<McpSdk> {
     throw new MemoryError(
       'INVALID_REQUEST',
       `MCP needs a package that is not installed: npm install ${PACKAGE}`,
-      { cause, status: 503, details: { package: PACKAGE } },
+      {
+        ...{ cause, status: 503, details: { package: PACKAGE } },
+        action: `Run npm install ${PACKAGE} beside memory-service, and start the service again.`,
+      },
     );
   }
 }

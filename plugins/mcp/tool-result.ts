@@ -13,7 +13,10 @@ export type RunnerError = Pick<
   | 'retryAfterSeconds'
   | 'traceId'
   | 'toolCallId'
->;
+> & {
+  /** What to do. A service of an older version says nothing. */
+  readonly action?: string | undefined;
+};
 
 /**
  * What a call gave, for programs and as text. `_meta` holds no more than the ids, since some frameworks

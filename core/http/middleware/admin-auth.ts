@@ -27,6 +27,7 @@ export function adminAuth(adminSecret: string | null, now: () => number): Check 
     windowMs: 60_000,
     now,
     message: 'Too many wrong secrets from this address.',
+    situation: 'wrongSecrets',
   });
   return (head) => {
     const presented = head.header('x-admin-secret');

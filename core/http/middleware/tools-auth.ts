@@ -15,7 +15,8 @@ export function toolsAuth(
   const isKey = createSecretCheck(apiKeys);
   if (isKey === null) {
     return () => {
-      throw new MemoryError(hasSignIn ? 'UNAUTHORIZED' : 'TOOLS_DISABLED');
+      if (!hasSignIn) throw new MemoryError('TOOLS_DISABLED');
+      throw new MemoryError('UNAUTHORIZED', undefined, { situation: 'signedIn' });
     };
   }
   return (head) => {
@@ -23,7 +24,7 @@ export function toolsAuth(
     if (bearer !== null && isKey(bearer)) return;
     const key = head.header('x-api-key');
     if (key !== null && isKey(key)) return;
-    throw new MemoryError('UNAUTHORIZED');
+    throw new MemoryError('UNAUTHORIZED', undefined, hasSignIn ? { situation: 'signedIn' } : {});
   };
 }
 

@@ -5,9 +5,13 @@ import { consolePolicy } from '../middleware/security-headers.ts';
 import { matchesTag } from '../precondition.ts';
 
 /** The console's page and files. Public, because all data needs the admin secret. */
-export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
+export function consoleRoutes(files: ConsoleFiles, basePath: string): RouteDefinition[] {
   const handle = (request: RouteRequest): Buffer | string | null => {
-    const file = files.find(request.params['path'] ?? '', request.header('accept-encoding'));
+    const file = files.find(
+      request.params['path'] ?? '',
+      request.header('accept-encoding'),
+      findRoot(request.target, basePath),
+    );
     if (file === null) throw new MemoryError('NOT_FOUND');
     request.setHeader('Content-Type', file.contentType);
     request.setHeader('Cache-Control', file.cacheControl);
@@ -53,4 +57,12 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
       description: 'If no file has this path, the answer is the page of the console.',
     },
   ];
+}
+
+/** `/admin/` as seen from the address of a page: a browser counts the slashes as they were sent. */
+function findRoot(target: string, basePath: string): string {
+  const path = target.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1)[0] ?? '';
+  const depth = path.slice(`${basePath}/admin`.length).split('/').length - 1;
+  if (depth === 0) return './admin/';
+  return depth === 1 ? './' : '../'.repeat(depth - 1);
 }

@@ -35,7 +35,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
     } catch (thrown) {
       const error = toMemoryError(thrown);
       core.log.warn({ code: error.code, error: describeError(thrown) }, 'an import stopped');
-      yield `${JSON.stringify(toErrorBody(error, traceId))}\n`;
+      yield `${JSON.stringify(toErrorBody(error, traceId, 'admin'))}\n`;
     } finally {
       // Stops the import if the client disconnects.
       await imported.return({} as ImportSummary);

@@ -103,6 +103,7 @@ export function createEventStreams(deps: {
       if (watchers.size >= WATCHERS) {
         throw new MemoryError('RATE_LIMITED', `${WATCHERS} streams are open already.`, {
           retryAfterSeconds: 10,
+          situation: 'streams',
         });
       }
       const watcher = new Watcher({

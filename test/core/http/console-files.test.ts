@@ -18,7 +18,7 @@ async function serveBuilt() {
   await write('favicon.svg', '<svg/>');
   await write('assets/app-1a2b.js.br', brotliCompressSync(SCRIPT));
   await write('assets/app-1a2b.js.gz', gzipSync(SCRIPT));
-  const service = await serve(consoleRoutes(readConsoleFiles(built, '')));
+  const service = await serve(consoleRoutes(readConsoleFiles(built), ''));
   const ask = async (accept: string | null, method = 'GET', headers = {}) =>
     await service.request(method, '/admin/assets/app-1a2b.js', {
       headers: { ...(accept === null ? {} : { 'accept-encoding': accept }), ...headers },
@@ -120,13 +120,13 @@ describe('the page of the console', () => {
       _vue: { file: 'assets/vue-1a.js' },
     };
     await writeFile(path.join(built, 'manifest.json'), JSON.stringify(chunks));
-    const files = readConsoleFiles(built, '/memory');
+    const files = readConsoleFiles(built);
     const linksOf = (view: string) =>
-      [...String(files.find(view, null)?.content).matchAll(/href="([^"]*)"/g)].map(
+      [...String(files.find(view, null, '../')?.content).matchAll(/href="([^"]*)"/g)].map(
         ([, href]) => href,
       );
-    const own = '/memory/admin/assets/vue-1a.js';
-    const view = ['/memory/admin/assets/FilesView-2b.js', '/memory/admin/assets/tree-3c.js'];
+    const own = '../assets/vue-1a.js';
+    const view = ['../assets/FilesView-2b.js', '../assets/tree-3c.js'];
     expect(linksOf('files')).toEqual([own, ...view]);
     expect(linksOf('files/')).toEqual([own, ...view]);
     for (const other of ['', 'users', 'filesystem', 'index.html']) {

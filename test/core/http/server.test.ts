@@ -30,7 +30,7 @@ describe('the address of the service', () => {
     const service = await start([hello]);
     const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
     const page = await service.request('GET', '/', { headers: { accept } });
-    expect(page).toMatchObject({ status: 302, headers: { location: '/admin' } });
+    expect(page).toMatchObject({ status: 302, headers: { location: './admin' } });
     expect((await service.request('GET', '/')).status).toBe(404);
     expect((await service.request('GET', '/else', { headers: { accept } })).status).toBe(404);
   });

@@ -82,6 +82,7 @@ describe('the tools API', () => {
         code: 'UNAUTHORIZED',
         message: 'The credential is missing or wrong.',
         retryable: false,
+        action: 'Send Authorization: Bearer <SERVICE_API_KEY>, or the same key as x-api-key.',
         traceId: '',
       });
     }
