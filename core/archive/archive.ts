@@ -3,26 +3,28 @@ import { MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import type {
   ForeignName,
-  ImportedFile,
   ImportFormat,
   ImportSummary,
   SkippedItem,
+  SourceName,
 } from '../schemas/archive.ts';
 import { type ExportDependencies, type ExportSelection, exportMemory } from './export.ts';
-import { isGzip } from './foreign/convert-export.ts';
-import { type ForeignArchive, openForeign } from './foreign/open-foreign.ts';
-import { type ImportDependencies, importMemory, type ImportOptions } from './import.ts';
+import { sniff } from './foreign/convert-export.ts';
+import { openForeign } from './foreign/open-foreign.ts';
+import {
+  type ImportDependencies,
+  type Imported,
+  importMemory,
+  type ImportOptions,
+} from './import.ts';
 import type { OpenArchive } from './read.ts';
 
 /** What is imported, and whose it is where it does not say so itself. */
-export interface ImportSource extends Omit<ImportOptions, 'from'> {
+export interface ImportSource extends Omit<ImportOptions, 'from' | 'goesOn'> {
   /** By default found by the content. */
   from?: ImportFormat | undefined;
   userId?: string | null;
 }
-
-/** The lines of an import. */
-export type Imported = AsyncGenerator<ImportedFile | SkippedItem, ImportSummary>;
 
 /** Memory as a file: out of a service, and into one. */
 export interface Archive {
@@ -39,8 +41,13 @@ export function createArchive(deps: ImportDependencies & ExportDependencies): Ar
 
     async import(open, { from, userId = null, ...options }) {
       const foreign = from === 'archive' || from === 'markdown' ? null : (from ?? 'any');
-      if (foreign === null || (foreign === 'any' && (await isGzip(open)))) {
-        if (userId === null) return await importMemory(deps, open, options);
+      if (foreign === null || (foreign === 'any' && (await sniff(open)) === 'archive')) {
+        const isFolder = from === 'markdown';
+        if (userId === null) {
+          if (!isFolder) return await importMemory(deps, open, options);
+          const imported = await importMemory(deps, open, { ...options, from, goesOn: true });
+          return reportItems({ from, items: null, itemsOf: () => 1, skipped: [] }, imported);
+        }
         const message = 'An archive names its users itself: leave out the user.';
         throw new MemoryError('INVALID_REQUEST', message);
       }
@@ -50,26 +57,43 @@ export function createArchive(deps: ImportDependencies & ExportDependencies): Ar
         maxFileBytes: deps.limits.maxFileBytes,
         now: deps.now(),
       });
-      const imported = await importMemory(deps, archive.open, { ...options, from: archive.from });
-      return reportItems(archive, imported);
+      const { items, itemsOf, skipped } = archive;
+      const imported = await importMemory(deps, archive.open, {
+        ...options,
+        ...{ from: archive.from, goesOn: true },
+      });
+      const source = { from: archive.from, items, skipped };
+      return reportItems({ ...source, itemsOf: (path) => itemsOf.get(path) ?? 0 }, imported);
     },
   };
 }
 
+/** What an import was made of. */
+interface Source {
+  from: SourceName;
+  /** `null` where each file is one item. */
+  items: number | null;
+  itemsOf(path: string): number;
+  skipped: readonly SkippedItem[];
+}
+
 /** Names the items that were skipped, then the files, and counts items at the end. */
 async function* reportItems(
-  { from, items, itemsOf, skipped }: ForeignArchive,
-  imported: AsyncGenerator<ImportedFile, ImportSummary>,
+  { from, items: all, itemsOf, skipped }: Source,
+  imported: Imported,
 ): Imported {
   try {
     yield* skipped;
     let written = 0;
+    let seen = 0;
     let next = await imported.next();
     for (; next.done !== true; next = await imported.next()) {
-      const { path, outcome } = next.value;
-      if (outcome !== 'skipped') written += itemsOf.get(path) ?? 0;
-      yield next.value;
+      const line = next.value;
+      seen += 1;
+      if ('path' in line && line.outcome !== 'skipped') written += itemsOf(line.path);
+      yield line;
     }
+    const items = all ?? seen;
     return { ...next.value, source: { from, items, written, skipped: items - written } };
   } finally {
     // A reader that stops early stops the import.

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { FileKey, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { type ErrorCode, MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { hashText } from '../files/content.ts';
 import { isErased } from '../files/hold.ts';
@@ -14,16 +14,17 @@ import {
   planImport,
   readSeam,
 } from '../files/imported-files.ts';
-import type { AdoptedChain } from '../files/draft.ts';
+import { type AdoptedChain, tooManyFiles } from '../files/draft.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids.ts';
 import type {
   ArchiveManifest,
-  ForeignName,
   ImportedFile,
   ImportOutcome,
   ImportSummary,
   OnExisting,
+  SkippedItem,
+  SourceName,
 } from '../schemas/archive.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import {
@@ -33,6 +34,7 @@ import {
   type OlderRevisions,
   type OpenArchive,
   readArchive,
+  type ReadOptions,
 } from './read.ts';
 import type { ArchivedChain } from './read-chain.ts';
 import { listScopeFiles, requireInspection } from './scopes.ts';
@@ -51,9 +53,14 @@ export interface ImportOptions {
   onExisting: OnExisting;
   dryRun: boolean;
   caller: AdminCaller | null;
-  /** The other program that the archive was made of. */
-  from?: ForeignName;
+  /** The other program, or the folder, that the archive was made of. */
+  from?: SourceName;
+  /** Whether files that can't be taken are skipped and named. Otherwise nothing is imported then. */
+  goesOn?: boolean;
 }
+
+/** The lines of an import. */
+export type Imported = AsyncGenerator<ImportedFile | SkippedItem, ImportSummary>;
 
 /** Files written at once: SQLite commits them together. */
 const FILES_AT_ONCE = 16;
@@ -75,7 +82,7 @@ export async function importMemory(
   deps: ImportDependencies,
   open: OpenArchive,
   options: ImportOptions,
-): Promise<AsyncGenerator<ImportedFile, ImportSummary>> {
+): Promise<Imported> {
   const inspection = requireInspection(deps.storage);
   const startedAt = deps.now();
   const plan = await planArchive({ ...deps, inspection }, open, options);
@@ -96,14 +103,14 @@ interface Plan {
 
 type Reading = ImportDependencies & { inspection: InspectionStore };
 
-function read(deps: ImportDependencies, open: OpenArchive) {
-  return readArchive(open, { maxFileBytes: deps.limits.maxFileBytes, now: deps.now() });
+function read(deps: ImportDependencies, open: OpenArchive, onBadFile: ReadOptions['onBadFile']) {
+  return readArchive(open, { maxFileBytes: deps.limits.maxFileBytes, now: deps.now(), onBadFile });
 }
 
 async function planArchive(
   deps: Reading,
   open: OpenArchive,
-  { onExisting }: ImportOptions,
+  { onExisting, goesOn = false }: ImportOptions,
 ): Promise<Plan> {
   const merged = new Set<ScopeKey>();
   const chains = new Map<ScopeKey, AdoptedChain>();
@@ -113,13 +120,14 @@ async function planArchive(
   let user = null as UserPlan | null;
   const finish = async (): Promise<void> => {
     if (user === null) return;
-    await user.finish(deps.limits.maxFilesPerUser);
+    await user.finish(goesOn ? Infinity : deps.limits.maxFilesPerUser);
     if (!user.isMerged) return;
     merged.add(user.scope);
     found += user.conflicts;
     conflicts.push(...user.named.slice(0, NAMED_CONFLICTS - conflicts.length));
   };
-  const archive = read(deps, open);
+  // The second pass names them.
+  const archive = read(deps, open, goesOn ? () => undefined : undefined);
   const moves = new Map<string, string>();
   let next = await archive.next();
   for (; next.done !== true; next = await archive.next()) {
@@ -145,7 +153,7 @@ async function planArchive(
     if (!user.isMerged && (await takesId(deps.storage, file))) user.merge();
   }
   await finish();
-  await checkMoves(moves, () => read(deps, open));
+  await checkMoves(moves, () => read(deps, open, undefined));
   if (onExisting === 'refuse' && found > 0) {
     throw new MemoryError(
       'IMPORT_CONFLICT',
@@ -334,22 +342,64 @@ class Counter {
 }
 
 /** The second pass of a dry run. */
-async function* compare(
-  deps: Reading,
-  open: OpenArchive,
-  work: Work,
-): AsyncGenerator<ImportedFile, ImportSummary> {
+async function* compare(deps: Reading, open: OpenArchive, work: Work): Imported {
   const counter = new Counter(true);
   const files = new ExistingFiles(deps.inspection, () => undefined);
-  for await (const file of read(deps, open)) {
+  const room = new Room(deps);
+  const bad = new BadFiles(work);
+  for await (const file of read(deps, open, bad.add)) {
+    yield* bad.take();
     if (file.type !== 'file') continue;
     const existing = await files.find(file.key);
     const hash = file.content === null ? '' : hashText(file.content);
     const seam = await readSeam(deps.storage, existing);
     const outcome = planImport(toImport(file, work), { existing, seam, hash });
+    const takesRoom = work.goesOn === true && outcome === 'created';
+    const reason = takesRoom ? await room.take(file.key.scope) : null;
+    if (reason !== null) {
+      yield { item: toPhysicalPath(file.key), reason };
+      continue;
+    }
     yield counter.count(file.key, outcome === 'older' ? 'restored' : outcome);
   }
+  yield* bad.take();
   return counter.summary;
+}
+
+/** The files that the reader of an archive left out since it was asked last. */
+class BadFiles {
+  readonly add: ReadOptions['onBadFile'];
+  #files: SkippedItem[] = [];
+
+  constructor({ goesOn = false }: ImportOptions) {
+    this.add = goesOn ? (file) => void this.#files.push(file) : undefined;
+  }
+
+  take(): readonly SkippedItem[] {
+    const files = this.#files;
+    if (files.length > 0) this.#files = [];
+    return files;
+  }
+}
+
+/** The files that users have and may have, as the writes will count them. */
+class Room {
+  readonly #deps: Reading;
+  readonly #files = new Map<ScopeKey, number>();
+
+  constructor(deps: Reading) {
+    this.#deps = deps;
+  }
+
+  /** Takes the place of a new file; why there is none, or `null`. */
+  async take(scope: ScopeKey): Promise<string | null> {
+    if (scope === 's') return null;
+    const { inspection, limits } = this.#deps;
+    const files = this.#files.get(scope) ?? (await inspection.scope(scope))?.files ?? 0;
+    const max = limits.maxFilesPerUser;
+    this.#files.set(scope, Math.max(files, Math.min(files + 1, max)));
+    return files < max ? null : tooManyFiles(files, max).message;
+  }
 }
 
 /** The second pass of an import. */
@@ -357,7 +407,7 @@ async function* write(
   deps: ImportDependencies,
   open: OpenArchive,
   work: Work & { startedAt: number },
-): AsyncGenerator<ImportedFile, ImportSummary> {
+): Imported {
   const { files } = deps;
   const { plan, startedAt, onExisting, caller, from } = work;
   const counter = new Counter(false);
@@ -381,7 +431,9 @@ async function* write(
   try {
     /** The file before those of a batch. */
     let last: FileKey | null = null;
-    for await (const batch of inBatches(read(deps, open))) {
+    const bad = new BadFiles(work);
+    for await (const batch of inBatches(read(deps, open, bad.add))) {
+      yield* bad.take();
       const [first] = batch;
       if (first?.type === 'older') {
         if (plan.merged.has(first.key.scope)) continue;
@@ -397,7 +449,7 @@ async function* write(
         await files.importPruned(last, pruned, writeOptions);
         continue;
       }
-      const importOne = async (file: ArchivedFile): Promise<ImportOutcome> => {
+      const importOne = async (file: ArchivedFile): Promise<ImportOutcome | SkippedItem> => {
         const asked = toImport(file, work);
         const isTaken = asked.restored !== null && (await takesId(deps.storage, file));
         const given = isTaken ? { ...asked, restored: null } : asked;
@@ -408,8 +460,10 @@ async function* write(
         try {
           return await files.importFile(given, { ...writeOptions, audit: taken });
         } catch (error) {
-          if (!isErased(error)) throw error;
+          const reason = work.goesOn === true ? findReason(error) : null;
+          if (!isErased(error) && reason === null) throw error;
           audit = taken;
+          if (reason !== null) return { item: toPhysicalPath(file.key), reason };
           plan.merged.add(file.key.scope);
           return 'skipped';
         }
@@ -419,12 +473,13 @@ async function* write(
         pending.filter(({ key }, index) => key.scope !== (pending[index - 1]?.key ?? last)?.scope),
       );
       const isFirst = (file: ArchivedFile): boolean => firsts.has(file);
-      const outcomes = new Map<ArchivedFile, ImportOutcome>();
+      const outcomes = new Map<ArchivedFile, ImportOutcome | SkippedItem>();
       const importAll = async (files: readonly ArchivedFile[]): Promise<void> => {
         const settled = await Promise.allSettled(files.map(importOne));
         throwFirst(settled);
         for (const [index, file] of files.entries()) {
-          outcomes.set(file, (settled[index] as PromiseFulfilledResult<ImportOutcome>).value);
+          const { value } = settled[index] as PromiseFulfilledResult<ImportOutcome | SkippedItem>;
+          outcomes.set(file, value);
         }
       };
       // Alone, so that no write comes before the audit row.
@@ -438,9 +493,11 @@ async function* write(
       await importAll(pending.filter((file) => !outcomes.has(file)));
       for (const file of pending) {
         last = file.key;
-        yield counter.count(file.key, outcomes.get(file) as ImportOutcome);
+        const outcome = outcomes.get(file) as ImportOutcome | SkippedItem;
+        yield typeof outcome === 'string' ? counter.count(file.key, outcome) : outcome;
       }
     }
+    yield* bad.take();
     isComplete = true;
     return counter.summary;
   } finally {
@@ -450,6 +507,18 @@ async function* write(
     await writeAudit(deps, toAudit({ step: 'end', isComplete, ...counts }));
   }
 }
+
+/** Why one file could not be written, where the others still can; `null` for any other error. */
+function findReason(error: unknown): string | null {
+  return error instanceof MemoryError && OF_ONE_FILE.has(error.code) ? error.message : null;
+}
+
+const OF_ONE_FILE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'INVALID_CONTENT',
+  'INVALID_PATH',
+  'PAYLOAD_TOO_LARGE',
+  'QUOTA_EXCEEDED',
+]);
 
 /** Waits for all writes of a batch before the first error ends the import. */
 function throwFirst(outcomes: readonly PromiseSettledResult<unknown>[]): void {

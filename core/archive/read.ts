@@ -18,13 +18,14 @@ import {
   HistoryHead,
   HistoryLine,
   MAX_WRITES_PER_MS,
+  type SkippedItem,
 } from '../schemas/archive.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import { parseTime } from '../time.ts';
 import { ARCHIVE_PATHS, PART_LINES } from './export.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import { type ArchivedChain, ChainReader } from './read-chain.ts';
-import { decodeText, quote, readTar } from './tar.ts';
+import { decodeText, quote, readTar, type TarEntry } from './tar.ts';
 
 /** What bounds the work on an archive, whatever it holds. */
 export const ARCHIVE_LIMITS = {
@@ -78,6 +79,17 @@ const checkChainHead = compileSchema<ChainHead>(ChainHead);
 const checkChainLine = compileSchema<ChainLine>(ChainLine);
 const checkLine = compileSchema<HistoryLine>(HistoryLine);
 
+/** How an archive is read. */
+export interface ReadOptions {
+  maxFileBytes: number;
+  now: number;
+  /**
+   * For a folder that was packed, and for what was made of an export of another program: is told of a file
+   * that memory does not take, which is left out. Without it, the archive is refused as a whole.
+   */
+  onBadFile?: ((file: SkippedItem) => void) | undefined;
+}
+
 /**
  * Reads an archive of this service and checks all of it: the order and the paths of its entries,
  * contents against hashes, each revision against the one before it, the totals at its end. Throws
@@ -86,7 +98,7 @@ const checkLine = compileSchema<HistoryLine>(HistoryLine);
  */
 export async function* readArchive(
   open: OpenArchive,
-  { maxFileBytes, now }: { maxFileBytes: number; now: number },
+  { maxFileBytes, now, onBadFile }: ReadOptions,
 ): AsyncGenerator<ArchivedFile | OlderRevisions | ArchivedChain, ArchiveManifest> {
   const entries = readTar(decompress(open()), {
     entries: ARCHIVE_LIMITS.entries,
@@ -151,11 +163,17 @@ export async function* readArchive(
     }
     if (!entry.path.startsWith(ARCHIVE_PATHS.history)) {
       if (content !== null) throw lacksHistory(content.key);
+      totals.files += 1;
+      totals.bytes += entry.content.length;
+      const fault =
+        onBadFile === undefined || manifest.history ? null : findFault(entry, maxFileBytes);
+      if (fault !== null) {
+        onBadFile?.({ item: entry.path, reason: fault });
+        continue;
+      }
       const key = order.next(entry.path);
       const text = decodeText(entry.content, quote(entry.path));
       named(entry.path, () => checkContent(text, maxFileBytes));
-      totals.files += 1;
-      totals.bytes += entry.content.length;
       if (manifest.history) content = { key, text };
       else yield { type: 'file', key, content: text, state: null, revisions: [] };
       continue;
@@ -198,6 +216,18 @@ export async function* readArchive(
     else yield { ...file, state: history.toState(), revisions };
   }
   throw invalidArchive(`The archive is cut off: ${ARCHIVE_PATHS.totals} is missing.`);
+}
+
+/** Why memory does not take a file by itself; `null` where it does. */
+function findFault({ path, content }: TarEntry, maxFileBytes: number): string | null {
+  try {
+    parsePhysicalPath(path);
+    checkContent(decodeText(content, 'The content'), maxFileBytes);
+    return null;
+  } catch (error) {
+    if (error instanceof MemoryError) return error.message;
+    throw error;
+  }
 }
 
 /** Checks that files come in the order of an export, each once, and of the named user alone. */
@@ -461,7 +491,7 @@ function unpacksToTooMuch(): MemoryError {
 }
 
 /** Unpacks a stream and stops at the limits, so that a small archive cannot become a huge one. */
-function decompress(packed: Readable): AsyncIterable<Buffer> {
+export function decompress(packed: Readable): AsyncIterable<Buffer> {
   let packedBytes = 0;
   let bytes = 0;
   const counter = new Transform({

@@ -1,12 +1,12 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { compress } from '../archive/export.ts';
 import { packFolder } from '../archive/folder.ts';
 import { loadConfig } from '../config/index.ts';
-import type { ImportFormat, OnExisting } from '../contracts/admin.ts';
+import type { ImportFormat, OnExisting, SkippedItem } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { carryMemory, reportFolder } from './memory-carrier.ts';
@@ -74,7 +74,10 @@ async function run(context: CommandContext): Promise<void> {
   }
   const isFolder = found.isDirectory();
   if (from !== undefined && FOLDERS.has(from) !== isFolder) {
-    throw new StartError(`${from} is ${isFolder ? 'a file' : 'a folder'}, and ${source} is not.`);
+    const candidates = isFolder ? await nameExports(source) : '';
+    throw new StartError(
+      `${from} is ${isFolder ? 'a file' : 'a folder'}, and ${source} is not.${candidates}`,
+    );
   }
   if (from === 'basic-memory' && userId === null) {
     throw new StartError('basic-memory does not say whose its notes are: give --user.');
@@ -87,22 +90,30 @@ async function run(context: CommandContext): Promise<void> {
       const progress = createProgress('files');
       const imported = await carrier.import(file, {
         ...{ onExisting, dryRun },
-        from: from as ImportFormat | undefined,
+        from: isFolder
+          ? ((from as ImportFormat | undefined) ?? 'markdown')
+          : (from as ImportFormat),
         // A packed folder says it itself.
         userId: isFolder ? null : userId,
       });
+      const skips = createSkipReport();
+      const others = new Map<string, number>();
       let files = 0;
       let next = await imported.next();
       for (; next.done !== true; next = await imported.next()) {
         if ('reason' in next.value) {
           process.exitCode = 1;
-          process.stderr.write(`  skipped ${next.value.item}: ${next.value.reason}\n`);
+          skips.add(next.value);
           continue;
         }
         files += 1;
+        const [, owner] = /^users\/([^/]+)\//.exec(next.value.path) ?? [];
+        if (owner !== undefined && owner !== userId)
+          others.set(owner, (others.get(owner) ?? 0) + 1);
         progress(files, null);
         if (dryRun) process.stdout.write(`${next.value.outcome.padEnd(10)}${next.value.path}\n`);
       }
+      skips.end();
       const { restored, created, updated, unchanged, skipped, source } = next.value;
       process.stdout.write(
         `${dryRun ? 'Would import' : 'Imported'} ${restored + created + updated} files:` +
@@ -118,10 +129,55 @@ async function run(context: CommandContext): Promise<void> {
       process.stdout.write(
         `Of ${source.items} items of ${source.from}, ${source.written} are in these files; ${source.skipped} were skipped.\n`,
       );
+      if (userId === null || others.size === 0) return;
+      const names = [...others].slice(0, MOST_USERS).map(([id, count]) => `${id} (${count})`);
+      const more = others.size > MOST_USERS ? ` and ${others.size - MOST_USERS} more` : '';
+      process.stdout.write(
+        `It names other users than ${userId} itself. Their files are in their own memory: ${names.join(', ')}${more}.\n`,
+      );
     });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Users whom an export names that are named by the command. */
+const MOST_USERS = 20;
+/** Skipped items that are named one by one; of the others, there is a count for each reason. */
+const MOST_SKIPPED = 200;
+const MOST_REASONS = 20;
+
+/** Names skipped items on standard error. */
+function createSkipReport(): { add(item: SkippedItem): void; end(): void } {
+  let named = 0;
+  const counts = new Map<string, number>();
+  return {
+    add({ item, reason }) {
+      named += 1;
+      if (named <= MOST_SKIPPED) {
+        process.stderr.write(`  skipped ${toPlain(item)}: ${toPlain(reason)}\n`);
+        return;
+      }
+      const isKnown = counts.has(reason) || counts.size < MOST_REASONS;
+      const key = isKnown ? reason : 'Other reasons.';
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    },
+    end() {
+      for (const [reason, count] of counts) {
+        process.stderr.write(`  skipped ${count} more: ${toPlain(reason)}\n`);
+      }
+    },
+  };
+}
+
+/** Without what a terminal obeys: a path in an archive may have any character. */
+const toPlain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+
+/** The files in a folder that look like exports. */
+async function nameExports(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => /\.(?:json|jsonl|ndjson|af)$/i.test(name));
+  if (names.length === 0) return '';
+  return ` Import its files one by one: ${names.sort().slice(0, 5).map(toPlain).join(', ')}${names.length > 5 ? ', …' : ''}.`;
 }
 
 /** Packs a folder, and counts the names that got another Unicode form. */

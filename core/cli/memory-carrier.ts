@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { Imported, ImportSource } from '../archive/archive.ts';
+import type { ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
 import type { FolderOptions } from '../archive/folder.ts';
+import type { Imported } from '../archive/import.ts';
 import type { LoadedConfig } from '../config/index.ts';
 import type { ImportedFile, ImportSummary, SkippedItem } from '../contracts/admin.ts';
 import type { ErrorBody } from '../errors.ts';

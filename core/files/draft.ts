@@ -337,11 +337,7 @@ export class Draft {
 
   #checkQuota(state: ScopeState): void {
     if (state.scope === 's' || state.files < this.#maxFilesPerUser) return;
-    throw new MemoryError(
-      'QUOTA_EXCEEDED',
-      `The user has ${state.files} files; at most ${this.#maxFilesPerUser} are allowed.`,
-      { details: { limit: 'maxFilesPerUser', max: this.#maxFilesPerUser } },
-    );
+    throw tooManyFiles(state.files, this.#maxFilesPerUser);
   }
 
   #logWrite(
@@ -448,4 +444,13 @@ export function revertTo(content: string | null, reason: string | null): FileCha
 /** The change that deletes a file. */
 export function deletion(action: RevisionAction, reason: string | null): FileChange {
   return { content: null, facts: NO_CONTENT, action, reason };
+}
+
+/** The error of a new file for a user who has as many as are allowed. */
+export function tooManyFiles(files: number, max: number): MemoryError {
+  return new MemoryError(
+    'QUOTA_EXCEEDED',
+    `The user has ${files} files; at most ${max} are allowed.`,
+    { details: { limit: 'maxFilesPerUser', max } },
+  );
 }

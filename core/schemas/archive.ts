@@ -147,6 +147,10 @@ const ImportFormat = Type.Enum(['archive', 'markdown', ...ForeignName.enum], {
     'What the body is; by default found by its content. archive: of the export. markdown, basic-memory: a folder, packed by the command. mem0, letta: JSON. server-memory: its memory.jsonl.',
 });
 
+/** What an import takes item by item: a folder of text files, or an export of another program. */
+const SourceName = Type.Enum(['markdown', ...ForeignName.enum]);
+export type SourceName = Static<typeof SourceName>;
+
 /** What an import reads. */
 export type ImportFormat = Static<typeof ImportFormat>;
 
@@ -169,9 +173,9 @@ export type ImportOutcome = Static<typeof ImportOutcome>;
 export const ImportedFile = strictObject({ path: physicalPathSchema, outcome: ImportOutcome });
 export type ImportedFile = Static<typeof ImportedFile>;
 
-/** A line of the answer of an import: an item of another program that was not taken, and why. */
+/** A line of the answer of an import: an item of a folder or of another program that was not taken, and why. */
 export const SkippedItem = strictObject({
-  item: text('Where it stands: memory 3, line 12, notes/a.md.'),
+  item: text('Where it stands: memory 3, line 12, users/alice/notes/a.md.'),
   reason: Type.String(),
 });
 export type SkippedItem = Static<typeof SkippedItem>;
@@ -189,12 +193,12 @@ export const ImportSummary = strictObject({
   source: Type.Optional(
     strictObject(
       {
-        from: ForeignName,
+        from: SourceName,
         items: count('Memories, entities, relations, notes …: all that were found.'),
         written: count('Items in files that are as the import wants them.'),
         skipped: count('The other items. A line of the answer says why for each of them.'),
       },
-      { description: 'Of the export of another program.' },
+      { description: 'Of a folder, or of the export of another program.' },
     ),
   ),
 });

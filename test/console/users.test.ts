@@ -175,6 +175,24 @@ describe('a memory', () => {
     expectNoProblems(other);
   });
 
+  it('is imported without the damaged lines of another program, which are named', async () => {
+    const opened = await openConsole({ path: '/users?do=import' });
+    const importing = opened.page.getByRole('dialog', { name: 'Import memory' });
+    const text = '{"memory":"Likes tea"}\n{"memory":"cut o\n{"memory":"Bob’s","userId":"bob"}\n';
+    await importing
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'm.jsonl', mimeType: 'text/plain', buffer: Buffer.from(text) });
+    await importing.getByLabel('User, if the file names none').fill('alice');
+    await importing.getByRole('button', { name: 'Preview' }).click();
+    await importing.getByText('1 item would not be taken: the list says why.').waitFor();
+    await importing.getByText('line 2: It is not JSON').waitFor();
+    await importing.getByRole('button', { name: 'Import 2 files' }).click();
+    const receipt = opened.page.getByRole('dialog', { name: 'Imported' });
+    await receipt.getByText('1 item not taken: the list says why.').waitFor();
+    await receipt.getByText('users/bob/').first().waitFor();
+    expectNoProblems(opened);
+  });
+
   it('is not imported from a file that is none', async () => {
     const opened = await openConsole({ path: '/users?do=import' });
     const importing = opened.page.getByRole('dialog', { name: 'Import memory' });

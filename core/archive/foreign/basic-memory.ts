@@ -4,7 +4,15 @@ import { checkContent } from '../../files/content.ts';
 import { listFields, readFrontMatter } from '../../markdown/front-matter.ts';
 import { listText } from '../../markdown/inline.ts';
 import { readStructure } from '../../markdown/structure.ts';
-import { checkItems, type Converted, type ForeignFormat, toTarget, toText } from './format.ts';
+import {
+  checkItems,
+  type Converted,
+  type ConvertOptions,
+  type ForeignPart,
+  toTarget,
+  toText,
+} from './format.ts';
+import { foldName } from './members.ts';
 
 /**
  * Notes of basic-memory 0.13 to 0.19: a folder of markdown with front matter (`title`, `type`,
@@ -15,52 +23,50 @@ import { checkItems, type Converted, type ForeignFormat, toTarget, toText } from
  * A `[[Title]]` becomes a link to the note of that title, permalink or file name; one without a note
  * stays.
  */
-export const basicMemory: ForeignFormat = {
-  // A folder of markdown could be anyone's.
-  detect: () => false,
-
-  convert(parts, { userId, maxFileBytes }) {
-    checkItems(parts.length);
-    const skipped: Converted['skipped'] = [];
-    const notes: { path: string; text: string }[] = [];
-    for (const part of parts) {
-      try {
-        const text = toText(part);
-        checkContent(text, maxFileBytes);
-        notes.push({ path: part.path, text });
-      } catch (error) {
-        if (!(error instanceof MemoryError)) throw error;
-        skipped.push({ item: part.path, reason: error.message });
-      }
+export function basicMemory(
+  parts: readonly ForeignPart[],
+  { userId, maxFileBytes }: ConvertOptions,
+): Converted {
+  checkItems(parts.length);
+  const skipped: Converted['skipped'] = [];
+  const notes: { path: string; text: string }[] = [];
+  for (const part of parts) {
+    try {
+      const text = toText(part);
+      checkContent(text, maxFileBytes);
+      notes.push({ path: part.path, text });
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      skipped.push({ item: part.path, reason: error.message });
     }
-    const targets = new Map<string, string>();
-    const name = (key: string | undefined, path: string): void => {
-      const folded = toKey(key ?? '');
-      if (folded !== '' && !targets.has(folded)) targets.set(folded, path);
-    };
-    // Titles and permalinks are chosen by people; file names come after them.
-    for (const { path, text } of notes) {
-      const fields = readFields(text);
-      name(fields.get('title'), path);
-      name(fields.get('permalink'), path);
-    }
-    for (const { path } of notes) {
-      const stem = path.replace(/\.md$/i, '');
-      name(stem, path);
-      name(posix.basename(stem), path);
-    }
-    const files = notes.map(({ path, text }) => {
-      const linked = linkTitles(text, (title) => {
-        const target = targets.get(toKey(title));
-        return target === undefined ? null : posix.relative(posix.dirname(path), target);
-      });
-      // Links are longer than titles.
-      const content = Buffer.byteLength(linked) > maxFileBytes ? text : linked;
-      return { userId, path, content, items: 1 };
+  }
+  const targets = new Map<string, string>();
+  const name = (key: string | undefined, path: string): void => {
+    const folded = toKey(key ?? '');
+    if (folded !== '' && !targets.has(folded)) targets.set(folded, path);
+  };
+  // Titles and permalinks are chosen by people; file names come after them.
+  for (const { path, text } of notes) {
+    const fields = readFields(text);
+    name(fields.get('title'), path);
+    name(fields.get('permalink'), path);
+  }
+  for (const { path } of notes) {
+    const stem = path.replace(/\.md$/i, '');
+    name(stem, path);
+    name(posix.basename(stem), path);
+  }
+  const files = notes.map(({ path, text }) => {
+    const linked = linkTitles(text, (title) => {
+      const target = targets.get(toKey(title));
+      return target === undefined ? null : posix.relative(posix.dirname(path), target);
     });
-    return { files, skipped };
-  },
-};
+    // Links are longer than titles.
+    const content = Buffer.byteLength(linked) > maxFileBytes ? text : linked;
+    return { userId, path, content, items: 1 };
+  });
+  return { files, skipped };
+}
 
 /** A title, permalink or file name, as links are compared by. */
 function toKey(name: string): string {
@@ -72,7 +78,7 @@ function readFields(text: string): ReadonlyMap<string, string> {
   const frontMatter = readFrontMatter(text);
   if (frontMatter === null) return new Map();
   const own = [...listFields(frontMatter)].filter(({ isNested }) => !isNested);
-  return new Map(own.map(({ name, value }) => [name, value]));
+  return new Map(own.map(({ name, value }) => [foldName(name), value]));
 }
 
 const WIKI_LINK = /!?\[\[([^[\]\r\n]{1,500})\]\]/g;

@@ -4,27 +4,31 @@ import { parsePhysicalPath, parseUserId } from '../../files/paths.ts';
 import type { ForeignName, SkippedItem } from '../../schemas/archive.ts';
 import { compress, packFiles, type PlainFile } from '../export.ts';
 import { invalidArchive } from '../invalid-archive.ts';
-import { compareKeys, type OpenArchive, readArchive } from '../read.ts';
+import { compareKeys, decompress, type OpenArchive, readArchive } from '../read.ts';
 import { basicMemory } from './basic-memory.ts';
 import {
+  type Converted,
   type ConvertedFile,
   type ConvertOptions,
   FOREIGN_LIMITS,
-  type ForeignFormat,
   type ForeignPart,
-  parseJson,
-  parseOrNull,
-  toText,
+  type JsonFormat,
+  onlyPart,
 } from './format.ts';
+import { ItemFault } from './item-fault.ts';
+import { type ForeignJson, parseExport } from './json.ts';
 import { letta } from './letta.ts';
 import { mem0 } from './mem0.ts';
 import { serverMemory } from './server-memory.ts';
+import { decodeExport } from './text.ts';
 
-const FORMATS: Readonly<Record<ForeignName, ForeignFormat>> = {
+/** A folder of markdown could be anyone's, so it is never found by its content. */
+type JsonName = Exclude<ForeignName, 'basic-memory'>;
+
+const FORMATS: Readonly<Record<JsonName, JsonFormat>> = {
   mem0,
   letta,
   'server-memory': serverMemory,
-  'basic-memory': basicMemory,
 };
 
 /** An export of another program, made an archive without history. */
@@ -45,17 +49,22 @@ export interface ConvertExportOptions extends ConvertOptions {
   now: number;
 }
 
-/** Whether bytes are gzip, as those of an archive are. Reads their start alone. */
-export async function isGzip(open: OpenArchive): Promise<boolean> {
-  const stream = open();
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      return chunk[0] === 0x1f && (chunk.length < 2 || chunk[1] === 0x8b);
-    }
-    return false;
-  } finally {
-    stream.destroy();
-  }
+/**
+ * What bytes are, by their start: an archive or a folder that was packed, the JSON of an export that was
+ * packed with gzip, or anything else.
+ */
+export async function sniff(open: OpenArchive): Promise<'archive' | 'packed' | 'plain'> {
+  const start = await readStart(open());
+  if (start[0] !== 0x1f || (start.length > 1 && start[1] !== 0x8b)) return 'plain';
+  // A tar starts with the name of a file. If it can't be unpacked, who reads it says so.
+  const unpacked = await readStart(decompress(open())).catch(() => Buffer.alloc(0));
+  return /^\s*[[{"]/.test(decodeExport(unpacked.subarray(0, 64))) ? 'packed' : 'archive';
+}
+
+/** The first bytes of a stream, which it then ends. */
+async function readStart(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  for await (const chunk of stream) if (chunk.length > 0) return chunk;
+  return Buffer.alloc(0);
 }
 
 /**
@@ -68,17 +77,22 @@ export async function convertExport(
   { from, userId, maxFileBytes, now }: ConvertExportOptions,
 ): Promise<ConvertedExport> {
   if (userId !== null) parseUserId(userId);
-  const source = (await isGzip(open))
-    ? await readFolder(open, now)
-    : { userId, parts: [{ path: 'export', bytes: await readLimited(open()) }] };
-  const name = from ?? detect(source.parts);
+  const content = await sniff(open);
+  const source =
+    content === 'archive'
+      ? await readFolder(open, now)
+      : await readFile(content === 'packed' ? decompress(open()) : open());
   const owner = source.userId ?? userId;
-  const { files, skipped } = FORMATS[name].convert(source.parts, { userId: owner, maxFileBytes });
+  const { name, files, skipped } = convertParts(source.parts, {
+    ...{ from, userId: owner, maxFileBytes },
+  });
+  for (const item of source.skipped) skipped.push(item);
   const items = files.reduce((sum, file) => sum + file.items, skipped.length);
   const kept = new Map<string, ConvertedFile>();
   for (const file of files) {
-    const reason = findFault(file);
-    if (reason === null) kept.set(`users/${file.userId ?? ''}/${file.path}`, file);
+    const path = `users/${file.userId ?? ''}/${file.path}`;
+    const reason = kept.has(path) ? 'Another file has its path.' : findFault(file);
+    if (reason === null) kept.set(path, file);
     else skipped.push({ item: `${file.items} items for ${file.path}`, reason });
   }
   const users = new Set([...kept.values()].map((file) => file.userId));
@@ -98,18 +112,38 @@ function toPlainFile([path, { content }]: [string, ConvertedFile]): PlainFile {
   return { key: parsePhysicalPath(path), content: Buffer.from(content) };
 }
 
-function detect(parts: readonly ForeignPart[]): ForeignName {
-  const [part, ...more] = parts;
-  if (part !== undefined && more.length === 0) {
-    const text = toText(part);
-    const value = parseOrNull(text);
-    for (const [name, format] of Object.entries(FORMATS)) {
-      if (format.detect(text, value)) return name as ForeignName;
-    }
-    if (value === null && /^\s*[[{]/.test(text)) parseJson(text, 'The export');
+/** Reads the parts in the format that is named, or in the one that their content shows. */
+function convertParts(
+  parts: readonly ForeignPart[],
+  { from, ...options }: ConvertOptions & { from: ForeignName | null },
+): Converted & { name: ForeignName } {
+  if (from === 'basic-memory') return { name: from, ...basicMemory(parts, options) };
+  const { what, areLines } =
+    from === null ? { what: 'The export', areLines: false } : FORMATS[from];
+  const unknown = from === null ? unknownExport : null;
+  const json = parseExport(onlyPart(parts, what), { what, unknown, areLines });
+  const name = from ?? detect(json);
+  const format = FORMATS[name];
+  try {
+    return { name, ...format.convert(json, options) };
+  } catch (error) {
+    // Of all of the export, and not of one of its items.
+    if (error instanceof ItemFault) throw invalidArchive(`${format.what}: ${error.message}`, error);
+    throw error;
   }
-  throw invalidArchive(
-    `This is not gzip, as an archive is, and no export that is known. Say what it is: ${Object.keys(FORMATS).join(', ')}.`,
+}
+
+function detect(json: ForeignJson): JsonName {
+  for (const [name, format] of Object.entries(FORMATS)) {
+    if (format.detect(json)) return name as JsonName;
+  }
+  throw unknownExport('It is JSON without the members of any of them.');
+}
+
+function unknownExport(found: string): MemoryError {
+  const names = [...Object.keys(FORMATS), 'basic-memory'];
+  return invalidArchive(
+    `This is not gzip, as an archive is, and no export that is known. ${found} Say what it is: ${names.join(', ')}.`,
   );
 }
 
@@ -126,7 +160,15 @@ function findFault({ userId, path }: ConvertedFile): string | null {
   }
 }
 
-async function readLimited(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+/** What there is to convert. */
+interface Source {
+  /** Whose it is, if the archive says so. */
+  userId: string | null;
+  parts: ForeignPart[];
+  skipped: SkippedItem[];
+}
+
+async function readFile(stream: AsyncIterable<Buffer>): Promise<Source> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
@@ -134,17 +176,19 @@ async function readLimited(stream: AsyncIterable<Buffer>): Promise<Buffer> {
     checkBytes(bytes);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, bytes);
+  const parts = [{ path: 'export', bytes: Buffer.concat(chunks, bytes) }];
+  return { userId: null, parts, skipped: [] };
 }
 
 /** The files of a folder, as the command packs one. */
-async function readFolder(
-  open: OpenArchive,
-  now: number,
-): Promise<{ userId: string | null; parts: ForeignPart[] }> {
+async function readFolder(open: OpenArchive, now: number): Promise<Source> {
   const parts: ForeignPart[] = [];
+  const skipped: SkippedItem[] = [];
   let bytes = 0;
-  const archive = readArchive(open, { maxFileBytes: FOREIGN_LIMITS.bytes, now });
+  const archive = readArchive(open, {
+    ...{ maxFileBytes: FOREIGN_LIMITS.bytes, now },
+    onBadFile: (file) => skipped.push(file),
+  });
   let next = await archive.next();
   for (; next.done !== true; next = await archive.next()) {
     const file = next.value;
@@ -158,7 +202,7 @@ async function readFolder(
   if (userId === null || history) {
     throw invalidArchive('The notes of a folder are packed for one user, without history.');
   }
-  return { userId, parts };
+  return { userId, parts, skipped };
 }
 
 /** Throws `PAYLOAD_TOO_LARGE` above the limit of an export of another program. */

@@ -2,6 +2,7 @@ import { MemoryError } from '../../errors.ts';
 import type { SkippedItem } from '../../schemas/archive.ts';
 import { invalidArchive } from '../invalid-archive.ts';
 import { decodeText, quote } from '../tar.ts';
+import type { ForeignJson } from './json.ts';
 
 /** What bounds the work on an export of another program. */
 export const FOREIGN_LIMITS = {
@@ -49,33 +50,16 @@ export interface ConvertOptions {
   maxFileBytes: number;
 }
 
-/** Reads the export of one other program. Pure: the same parts give the same files. */
-export interface ForeignFormat {
-  /** Whether a single file looks like this format. `value` is its JSON, if it is JSON. */
-  detect(text: string, value: unknown): boolean;
-  /** Throws `INVALID_ARCHIVE`, with the line or the item, for what is not this format at all. */
-  convert(parts: readonly ForeignPart[], options: ConvertOptions): Converted;
-}
-
-/** A JSON object whose members are not known. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** An own member of an object as text that a file can hold; `null` where it is none. */
-export function textOf(fields: Fields, name: string): string | null {
-  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
-  if (typeof value !== 'string') return null;
-  const text = value.replaceAll('\r\n', '\n').trim();
-  return text === '' || text.includes('\0') || !text.isWellFormed() ? null : text;
-}
-
-/** An own member that is a list; empty where it is none. */
-export function listOf(fields: Fields, name: string): readonly unknown[] {
-  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
-  return Array.isArray(value) ? (value as unknown[]) : [];
+/** Reads the JSON that one other program exports. Pure: the same JSON gives the same files. */
+export interface JsonFormat {
+  /** The export in the words of an error. */
+  what: string;
+  /** Whether a file of it has a value on each line. */
+  areLines?: boolean;
+  /** Whether the JSON of a single file looks like this format. */
+  detect(json: ForeignJson): boolean;
+  /** Throws `INVALID_ARCHIVE` for what is not this format at all. */
+  convert(json: ForeignJson, options: ConvertOptions): Converted;
 }
 
 /** A value in a few words, for the end of a line; `null` for nothing. */
@@ -90,42 +74,10 @@ export function describeValue(value: unknown): string | null {
   }
 }
 
-/** `2026-01-05` of a time; `null` where it is none. Takes seconds since 1970, too. */
-export function dayOf(value: unknown): string | null {
-  const isNumber = typeof value === 'number';
-  if (!isNumber && (typeof value !== 'string' || !/^\d{4}-\d\d/.test(value))) return null;
-  const time = new Date(isNumber ? value * 1000 : value).getTime();
-  return Number.isNaN(time) ? null : new Date(time).toISOString().slice(0, 10);
-}
-
-/** Decodes UTF-8, without a byte order mark and with plain line ends. */
+/** Decodes the UTF-8 of a note, without a byte order mark and with plain line ends. */
 export function toText({ path, bytes }: ForeignPart): string {
   const text = decodeText(bytes, quote(path)).replaceAll('\r\n', '\n');
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
-}
-
-/** Parses JSON. The error names the line where it is known, and quotes nothing of the text. */
-export function parseJson(text: string, what: string, firstLine = 1): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const { message } = cause as Error;
-    const isCut = /^(?:Unexpected end|Unterminated)/.test(message);
-    const position = / position (\d+)/.exec(message)?.[1] ?? (isCut ? text.length : 0);
-    const line = firstLine + text.slice(0, Number(position)).split('\n').length - 1;
-    // V8 says of some faults only what they are.
-    const place = position === 0 && firstLine === 1 ? '' : ` at line ${line}`;
-    throw invalidArchive(`${what} ${isCut ? 'is cut off' : 'is not JSON'}${place}.`, cause);
-  }
-}
-
-/** Parses JSON; `null` for what is not JSON. */
-export function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** The one file of an export that is a single file. */
@@ -202,48 +154,73 @@ export interface ListedItem {
   line: string;
 }
 
-/**
- * Makes a file of a heading and items. Where they don't fit into one file, it makes several, with
- * numbers in their names. Skips an item that is too large for any file.
- */
-export function toListFiles(
-  items: readonly ListedItem[],
-  {
-    userId,
-    path,
-    heading,
-    maxFileBytes,
-  }: {
-    userId: string | null;
-    path: (suffix: string) => string;
-    heading: string;
-    maxFileBytes: number;
-  },
-): Converted {
-  const files: ConvertedFile[] = [];
-  const skipped: SkippedItem[] = [];
-  let lines: string[] = [];
-  let bytes = 0;
-  const start = `# ${heading}\n\n`;
-  const flush = (): void => {
-    if (lines.length === 0) return;
-    const suffix = files.length === 0 ? '' : `-${files.length + 1}`;
-    const content = start + lines.join('');
-    files.push({ userId, path: path(suffix), content, items: lines.length });
-    lines = [];
-    bytes = 0;
-  };
-  const room = maxFileBytes - Buffer.byteLength(start);
-  for (const { item, line } of items) {
-    const size = Buffer.byteLength(line);
-    if (size > room) {
-      skipped.push({ item, reason: `It has more than the ${maxFileBytes} bytes of a file.` });
-      continue;
-    }
-    if (bytes + size > room) flush();
-    lines.push(line);
-    bytes += size;
+/** The files that lists are in, each for one user; they are split where they don't fit into one file. */
+export class ListFiles {
+  readonly #maxFileBytes: number;
+  readonly #lists = new Map<string, List>();
+
+  constructor({ maxFileBytes }: Pick<ConvertOptions, 'maxFileBytes'>) {
+    this.#maxFileBytes = maxFileBytes;
   }
-  flush();
-  return { files, skipped };
+
+  /** @param item.day sorts it among the others of its file; by default it stays in its place. */
+  add({ userId, path, ...rest }: Omit<List, 'items'>, item: ListedItem & { day?: string }): void {
+    const key = JSON.stringify([userId, path]);
+    const list = this.#lists.get(key) ?? { userId, path, ...rest, items: [] };
+    this.#lists.set(key, list);
+    list.items.push({ day: '', ...item });
+  }
+
+  convert(): Converted {
+    const files = [...this.#lists.values()].map((list) => this.#split(list));
+    return combine(files);
+  }
+
+  /** Skips an item that is too large for any file. */
+  #split({ userId, path, heading, pathOf, items }: List): Converted {
+    const files: ConvertedFile[] = [];
+    const skipped: SkippedItem[] = [];
+    let lines: string[] = [];
+    let bytes = 0;
+    const start = `# ${heading}\n\n`;
+    const flush = (): void => {
+      if (lines.length === 0) return;
+      const part = files.length + 1;
+      const plain = `${path}${part === 1 ? '' : `-${part}`}.md`;
+      const content = start + lines.join('');
+      files.push({ userId, path: pathOf?.(part) ?? plain, content, items: lines.length });
+      lines = [];
+      bytes = 0;
+    };
+    const room = this.#maxFileBytes - Buffer.byteLength(start);
+    // Stable: items of one day stay in their order.
+    items.sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day)));
+    for (const { item, line } of items) {
+      const size = Buffer.byteLength(line);
+      if (size > room) {
+        skipped.push({ item, reason: tooLarge(this.#maxFileBytes) });
+        continue;
+      }
+      if (bytes + size > room) flush();
+      lines.push(line);
+      bytes += size;
+    }
+    flush();
+    return { files, skipped };
+  }
+}
+
+interface List {
+  userId: string | null;
+  /** Without its ending. */
+  path: string;
+  heading: string;
+  /** The paths of its files, the first of them 1; by default `path` with the number. */
+  pathOf?: (part: number) => string;
+  items: (ListedItem & { day: string })[];
+}
+
+/** Why an item is skipped that no file can hold. */
+export function tooLarge(maxFileBytes: number): string {
+  return `It has more than the ${maxFileBytes} bytes of a file.`;
 }

@@ -3,7 +3,7 @@ import { spoolArchive } from '../../archive/spool.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { describeError } from '../../describe-error.ts';
 import { toErrorBody, toMemoryError } from '../../errors.ts';
-import type { Imported } from '../../archive/archive.ts';
+import type { Imported } from '../../archive/import.ts';
 import { ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
 import { createPause } from '../../pause.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
@@ -48,7 +48,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
       path: '/v1/admin/import',
       summary: 'Import memory',
       description:
-        'The body is an archive of the export, or an export of another program. All of it is checked before anything is written. The answer has a JSON line for each file, { path, outcome }, before them one for each item of another program that is skipped, { item, reason }, and as the last line { summary }, or { error } for an import that stopped. An import that stopped can be repeated. Users without other files get ids, actors, times and history as they were; others get new versions by the actor import.',
+        'The body is an archive of the export, or an export of another program. An archive is checked before anything is written, and imported as a whole or not at all. The answer has a JSON line for each file, { path, outcome }, one for each item of a folder or of another program that is skipped, { item, reason }, and as the last line { summary }, or { error } for an import that stopped. A skipped item stops nothing: summary.source counts them. An import that stopped can be repeated. Users without other files get ids, actors, times and history as they were; others get new versions by the actor import.',
       querySchema: ImportQuery,
       streamedBody: BODY_TYPES,
       resultSchema: null,

@@ -370,13 +370,6 @@ describe('an import from another program', () => {
       /cut off at line 2/,
     ],
     ['broken JSON', 'letta', '{"agents":\n\n!}', 'INVALID_ARCHIVE', /The agent file is not JSON/],
-    [
-      'a broken line',
-      undefined,
-      `${toLines(GRAPH.slice(0, 2))}{"type":"ent`,
-      'INVALID_ARCHIVE',
-      /at line 3/,
-    ],
     ['a list that is none', 'mem0', { results: 'all' }, 'INVALID_ARCHIVE', /no list of memories/],
     [
       'an agent file without blocks',

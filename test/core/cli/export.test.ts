@@ -169,6 +169,57 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
+it('goes on after a file or a line that it can’t take, names it, and ends with 1', async () => {
+  const { cwd } = await filledDatabase();
+  const folder = path.join(cwd, 'notes');
+  await mkdir(folder);
+  await writeFile(path.join(folder, 'good.md'), 'good\n');
+  await writeFile(path.join(folder, 'long.md'), 'x'.repeat(300_000));
+  const notes = await runCommand({ cwd, args: ['import', 'notes', '--user=zoe'] });
+  expect(notes.stderr).toMatch('skipped users/zoe/long.md: The content has 300000 bytes');
+  expect(notes.stdout).toMatch('1 created');
+  expect(notes.stdout).toMatch('Of 2 items of markdown, 1 are in these files; 1 were skipped.');
+  expect(notes.code).toBe(1);
+
+  const entity = (name: string) =>
+    JSON.stringify({ type: 'entity', name, entityType: 'x', observations: ['y'] });
+  const damaged = Array.from({ length: 300 }, () => '{"type":"ent').join('\n');
+  await writeFile(path.join(cwd, 'memory.jsonl'), `${entity('a')}\n${damaged}\n${entity('b')}\n`);
+  const graph = await runCommand({ cwd, args: ['import', 'memory.jsonl', '--user=zoe'] });
+  expect(graph.stdout).toMatch('Of 302 items of server-memory, 2 are in these files; 300 were');
+  expect(graph.stderr).toMatch('skipped line 2: It is not JSON');
+  expect(graph.stderr).toMatch('skipped 100 more: It is not JSON');
+  expect(graph.stderr).not.toMatch('line 250');
+  expect(graph.code).toBe(1);
+});
+
+it('leaves another program’s users their memory, and says whom it names', async () => {
+  const { cwd } = await filledDatabase();
+  const results = [
+    { memory: 'Rides a bike', userId: 'bob', createdAt: '2026-01-05T10:00:00Z' },
+    { memory: 'Likes tea' },
+  ];
+  await writeFile(path.join(cwd, 'mem0.json'), JSON.stringify({ results }));
+  const { code, stdout } = await runCommand({ cwd, args: ['import', 'mem0.json', '--user=zoe'] });
+  expect(stdout).toMatch(
+    'It names other users than zoe itself. Their files are in their own memory: bob (1).',
+  );
+  expect(code).toBe(0);
+  await runCommand({ cwd, args: ['export', 'out'] });
+  const read = (name: string) => readFile(path.join(cwd, 'out/users', name), 'utf8');
+  expect(await read('bob/memories/2026-01.md')).toMatch('- 2026-01-05: Rides a bike\n');
+  expect(await read('zoe/memories/undated.md')).toBe('# Memories, undated\n\n- Likes tea\n');
+
+  await mkdir(path.join(cwd, 'exports'));
+  await writeFile(path.join(cwd, 'exports/a.json'), JSON.stringify(results));
+  const args = ['import', 'exports', '--from=mem0', '--user=zoe'];
+  const refused = await runCommand({ cwd, args });
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/mem0 is a file, and .* is not\. Import its files one by one: a\.json/),
+  ]);
+});
+
 it('writes and removes nothing behind a link in the folder', async () => {
   const { cwd } = await filledDatabase();
   await runCommand({ cwd, args: ['export', 'out'] });

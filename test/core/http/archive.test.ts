@@ -148,4 +148,32 @@ describe('GET /v1/admin/export and POST /v1/admin/import', () => {
     expect(answer).toMatch('INVALID_ARCHIVE');
     await expect.poll(spools).toEqual([]);
   });
+
+  it('answers 200 with each item that is skipped, and goes on', async () => {
+    const server = await serveCore();
+    const body = [
+      '{"memory":"Rides a bike","userId":"bob"}',
+      '{"memory":"cut o',
+      '{"memory":"Likes tea"}',
+      '{"memory":"Whose?","userName":"bob"}',
+    ].join('\n');
+    const headers = { ...asAdmin, 'content-type': 'application/x-ndjson' };
+    for (const dryRun of [true, false]) {
+      const query = `userId=alice&dryRun=${dryRun}`;
+      const answer = await server.request('POST', `/v1/admin/import?${query}`, { headers, body });
+      expect(answer.status).toBe(200);
+      expect(lines(answer.text)).toEqual([
+        { item: 'line 2', reason: expect.stringMatching(/^It is not JSON/) as string },
+        { item: 'line 4', reason: expect.stringMatching(/"userName"/) as string },
+        { path: 'users/alice/memories/undated.md', outcome: 'created' },
+        { path: 'users/bob/memories/undated.md', outcome: 'created' },
+        {
+          summary: expect.objectContaining({
+            ...{ dryRun, created: 2 },
+            source: { from: 'mem0', items: 4, written: 2, skipped: 2 },
+          }) as object,
+        },
+      ]);
+    }
+  });
 });

@@ -1,0 +1,293 @@
+import { foreignJsonSteps, type JsonLimits } from '../../foreign-json.ts';
+import { parseDate, toDay } from './dates.ts';
+import { ItemFault } from './item-fault.ts';
+import { cutText, hasForeignBytes } from './text.ts';
+
+/** A JSON object whose members are not known. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * What bounds the JSON of an export. It is parsed on a thread of its own, so the work holds up nobody; the
+ * numbers bound the memory, to a few hundred MB.
+ */
+const LIMITS: Readonly<JsonLimits> = {
+  chars: 32 * 1024 ** 2,
+  depth: 100_000,
+  containers: 2_000_000,
+  keys: 6_000_000,
+  values: 6_000_000,
+};
+
+/** Parses JSON of an export, at once. Throws a `ForeignJsonError`. */
+export function parseText(text: string): unknown {
+  for (const steps = foreignJsonSteps(text, LIMITS, Infinity); ;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** How often a value may be JSON as text in JSON: an export that was saved with quotes around it. */
+const MOST_WRAPPINGS = 4;
+
+/** The value of JSON that was saved as a JSON text, also several times; any other value as it is. */
+export function unwrapJson(value: unknown): unknown {
+  let found = value;
+  for (let times = 0; times < MOST_WRAPPINGS && typeof found === 'string'; times += 1) {
+    if (!/^\s*[[{"]/.test(found)) return found;
+    try {
+      found = parseText(found);
+    } catch {
+      return found;
+    }
+  }
+  return found;
+}
+
+/** A name without what differs between spellings: `user_id`, `userId`, `User-ID` are `userid`. */
+export function foldName(name: string): string {
+  return name.replace(/[\s_.-]+/g, '').toLowerCase();
+}
+
+interface Member {
+  name: string;
+  value: unknown;
+  /** Another spelling of the name that has another value. */
+  rival: string | null;
+}
+
+/**
+ * The members of a JSON object, asked for in snake case and found in any spelling: the SDKs of one
+ * program write the same member as `created_at` and as `createdAt`. `null` counts as absent.
+ */
+export class Members {
+  readonly #byName = new Map<string, Member>();
+
+  /** @param value has no members if it is no object, and no JSON of one. */
+  constructor(value: unknown) {
+    const fields = unwrapJson(value);
+    if (!isFields(fields)) return;
+    for (const [name, given] of Object.entries(fields)) {
+      if (given === null || given === undefined) continue;
+      const folded = foldName(name);
+      const found = this.#byName.get(folded);
+      if (found === undefined) this.#byName.set(folded, { name, value: given, rival: null });
+      else if (!isSame(found.value, given)) found.rival ??= name;
+    }
+  }
+
+  /** The first of these members. Throws {@link ItemFault} where two spellings differ. */
+  find(...names: string[]): { name: string; value: unknown } | null {
+    for (const name of names) {
+      const member = this.#byName.get(foldName(name));
+      if (member === undefined) continue;
+      const { rival } = member;
+      if (rival === null) return member;
+      throw new ItemFault(
+        `${quoteName(member.name)} and ${quoteName(rival)} differ: leave one of them.`,
+      );
+    }
+    return null;
+  }
+
+  value(...names: string[]): unknown {
+    return this.find(...names)?.value ?? null;
+  }
+
+  /** A member as text that a file can hold; `null` where it has none. */
+  text(...names: string[]): string | null {
+    return toFileText(this.value(...names));
+  }
+
+  /** A list, also one that was saved as a text; a single value is a list of one. */
+  list(...names: string[]): readonly unknown[] {
+    const value = unwrapJson(this.value(...names));
+    if (Array.isArray(value)) return value as unknown[];
+    return value === null || value === '' ? [] : [value];
+  }
+
+  /** The members of a member. */
+  members(...names: string[]): Members {
+    return new Members(this.value(...names));
+  }
+
+  has(...names: string[]): boolean {
+    return names.some((name) => this.#byName.has(foldName(name)));
+  }
+
+  /** A value, also where another spelling has another one. */
+  peek(name: string): unknown {
+    return this.#byName.get(foldName(name))?.value ?? null;
+  }
+
+  /** The same with this member set. */
+  with(name: string, value: unknown): Members {
+    const copy = new Members(null);
+    for (const [folded, member] of this.#byName) copy.#byName.set(folded, member);
+    copy.#byName.set(foldName(name), { name, value, rival: null });
+    return copy;
+  }
+
+  /** The same with this member alone. */
+  only(name: string): Members {
+    const found = this.find(name);
+    return new Members(found === null ? {} : { [found.name]: found.value });
+  }
+
+  /** All members as they are spelled. */
+  *entries(): Generator<[name: string, value: unknown], void> {
+    for (const { name, value } of this.#byName.values()) yield [name, value];
+  }
+
+  /**
+   * The day of a member, such as `2026-01-31`; `null` where there is none. Throws {@link ItemFault}
+   * for a date that can't be read.
+   */
+  day(...names: string[]): string | null {
+    const member = this.find(...names);
+    if (member === null || member.value === '') return null;
+    const day = toDay(parseDate(member.value));
+    if (day !== null) return day;
+    throw new ItemFault(
+      `Its ${quoteName(member.name)} is not a date that can be read: ${quoteValue(member.value)}.`,
+    );
+  }
+
+  /** The names among these that look like `pattern`, whose values are text or numbers. */
+  namesLike(pattern: RegExp): string[] {
+    return [...this.#byName]
+      .filter(([folded, { value }]) => pattern.test(folded) && isScalar(value))
+      .map(([, { name }]) => name);
+  }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object') return false;
+  try {
+    return JSON.stringify(one) === JSON.stringify(other);
+  } catch {
+    return false;
+  }
+}
+
+const isScalar = (value: unknown): boolean =>
+  (typeof value === 'string' && value.trim() !== '') || typeof value === 'number';
+
+/** A value as text that a file can hold; `null` where it is none. */
+export function toFileText(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.replaceAll('\r\n', '\n').trim();
+  return text === '' || text.includes('\0') || !text.isWellFormed() ? null : text;
+}
+
+/** A name of the export for a message. */
+export function quoteName(name: string): string {
+  return JSON.stringify(cutText(name, 60));
+}
+
+function quoteValue(value: unknown): string {
+  return typeof value === 'number' ? String(value) : quoteName(String(value));
+}
+
+/** Names of members that may say whose an item is, beside those that are known to. */
+const LIKE_USER =
+  /^(?:end|app|for|of|the|external|internal)?(?:users?(?:id|ids|name|email|mail|key|uuid|guid|identifier|ref|handle|login|no|number)?|(?:customer|account|member|person|owner|subject|client|tenant|human)(?:id|uuid|key|name|email|identifier)|uid|email)$/;
+
+/** Whose an item is where nothing says so, and which ids name no user of a memory. */
+export interface UserRule {
+  otherwise: string | null;
+  /** Ids of the other program's own accounts. */
+  ignored?: RegExp;
+}
+
+/**
+ * Whose an item is: what the first of its holders says that says something, the item itself before what it
+ * is a part of, or else `otherwise`. Never guesses: throws {@link ItemFault} for a holder that names two
+ * users, and for one that has a member which may name a user in a way that is not known.
+ */
+export function userOf(
+  holders: readonly Members[],
+  { otherwise, ignored }: UserRule,
+): string | null {
+  for (const holder of holders) {
+    const user = namedUser(holder, ignored);
+    if (user !== null) return user;
+  }
+  for (const holder of holders) {
+    const [like] = holder
+      .namesLike(LIKE_USER)
+      .filter((name) => !USER_NAMES.some((known) => foldName(known) === foldName(name)))
+      .filter((name) => String(holder.value(name)).trim() !== otherwise);
+    if (like === undefined) continue;
+    throw new ItemFault(
+      `It has no "user_id", but ${quoteName(like)}, which may name a user. Call that member "user_id", or take it out.`,
+    );
+  }
+  return otherwise;
+}
+
+/** Members that name the user of an item. */
+const USER_NAMES = ['user_id', 'user'];
+
+function namedUser(holder: Members, ignored: RegExp | undefined): string | null {
+  const named = new Map<string, string>();
+  for (const name of USER_NAMES) {
+    const member = holder.find(name);
+    if (member === null) continue;
+    const id = toUserText(member);
+    if (id !== '' && ignored?.test(id) !== true) named.set(id, member.name);
+  }
+  if (named.size > 1) {
+    throw new ItemFault(
+      `It names two users, in ${[...named.values()].map(quoteName).join(' and ')}.`,
+    );
+  }
+  const [user] = named.keys();
+  return user ?? null;
+}
+
+function toUserText({ name, value }: { name: string; value: unknown }): string {
+  const id = isFields(value) ? new Members(value).value('id', 'user_id') : value;
+  if (typeof id === 'string') return id.trim();
+  if (Number.isSafeInteger(id)) return String(id);
+  throw new ItemFault(`Its ${quoteName(name)} is neither text nor a whole number.`);
+}
+
+/** Names of members that may be the day of an item, beside those that are known to. */
+const LIKE_DATE =
+  /^(?:creat|add|writ|record|sav|stor|insert|made|learn).*(?:at|on|date|time|ts|stamp|day)$|^(?:ts|when|time|datetime|day|date.*|.*timestamp)$/;
+
+/**
+ * The day of an item. Throws {@link ItemFault} for a date that can't be read, and for an item without
+ * one that has a member which may be it.
+ */
+export function dayOfItem(item: Members, ...names: string[]): string | null {
+  const day = item.day(...names);
+  if (day !== null) return day;
+  const known = new Set(names.map(foldName));
+  const [like] = item
+    .namesLike(LIKE_DATE)
+    .filter((name) => !known.has(foldName(name)) && !Number.isNaN(parseDate(item.value(name))));
+  if (like === undefined) return null;
+  throw new ItemFault(
+    `It has no ${quoteName(names[0] ?? '')}, but ${quoteName(like)}, which may be its date. Call that member ${quoteName(names[0] ?? '')}, or take it out.`,
+  );
+}
+
+const LIKE_TEXT =
+  /^(?:memory|text|content|contents|value|fact|message|note|body|summary|data|string|input|sentence|statement|observation)s?$/;
+
+/** That an item lacks its text, and which of its members may be it. */
+export function lacksText(item: Members, name: string): ItemFault {
+  const value = item.value(name);
+  if (typeof value === 'string' && hasForeignBytes(value)) {
+    return new ItemFault(`Its "${name}" has bytes that are not UTF-8.`);
+  }
+  const [like] = item.namesLike(LIKE_TEXT).filter((each) => foldName(each) !== foldName(name));
+  const hint = like === undefined ? '' : ` It has ${quoteName(like)}: call that member "${name}".`;
+  return new ItemFault(`It has no text in "${name}".${hint}`);
+}
