@@ -92,7 +92,7 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
-          '^core/(errors|foreign-json|memory-instructions|page|pause|time)\\.ts$',
+          '^core/(errors|foreign-json|memory-instructions|page|pause|temporary-folders|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',

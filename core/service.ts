@@ -38,6 +38,7 @@ import { createRollUp } from './telemetry/rollups/rollups.ts';
 import { reembed } from './maintenance/reembed.ts';
 import { createReindex } from './maintenance/reindex.ts';
 import { createRemember } from './subagents/remember.ts';
+import { removeAllLeftovers } from './maintenance/leftovers.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createErasures, type Erasures } from './erase/erase.ts';
 import { createRewriter, type Rewriter } from './erase/rewriter.ts';
@@ -314,6 +315,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     checkStorageContract(storage);
     if (!isStorageOpen) await storage.init({ log, now });
     isStorageOpen = true;
+    await removeAllLeftovers(storage);
     await erasures.look();
     const given = config.plugins ?? [];
     plugins ??= (await options.findPlugins?.(given)) ?? given;

@@ -1,10 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { MemoryError } from '../errors.ts';
+import { makeTemporaryFolder } from '../temporary-folders.ts';
 import { ARCHIVE_LIMITS, type OpenArchive } from './read.ts';
 
 /** A stream as a temporary file, which can be read several times. */
@@ -21,9 +20,9 @@ export async function spoolArchive(
   stream: AsyncIterable<Uint8Array>,
   maxBytes: number = ARCHIVE_LIMITS.packedBytes,
 ): Promise<Spool> {
-  const directory = await mkdtemp(join(tmpdir(), 'memory-service-import-'));
-  const remove = () => rm(directory, { recursive: true, force: true });
-  const file = join(directory, 'archive.tar.gz');
+  const folder = await makeTemporaryFolder('import');
+  const remove = () => folder.remove();
+  const file = join(folder.path, 'archive.tar.gz');
   let bytes = 0;
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done: TransformCallback) {

@@ -6,6 +6,7 @@ import type { BackupFile } from '../contracts/admin.ts';
 import { noteCopy } from '../erase/copies.ts';
 import { backUpBeside } from '../maintenance/backup.ts';
 import { createIdSource } from '../ids.ts';
+import { preparePartial } from '../temporary-folders.ts';
 import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
@@ -77,7 +78,7 @@ export async function moveToItsPlace(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
     // The target is on another file system: copy it next to the target first.
-    const partial = join(dirname(target), `.memory-service.partial-${process.pid}`);
+    const partial = await preparePartial(target);
     try {
       await copyFile(made, partial);
       const file = await open(partial, 'r+');

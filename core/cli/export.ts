@@ -1,6 +1,6 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { PassThrough, Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { isExportFolder, writeFolder } from '../archive/folder.ts';
 import { readArchive } from '../archive/read.ts';
 import { loadConfig } from '../config/index.ts';
 import { moveToItsPlace } from './backup.ts';
+import { preparePartial } from '../temporary-folders.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import {
@@ -83,8 +84,7 @@ async function writeExport(
   selection: ExportSelection,
   { target, isForced }: { target: string; isForced: boolean },
 ): Promise<void> {
-  // Not the target's name with an ending: that may be too long for the disk.
-  const partial = join(dirname(target), `.memory-service.partial-${process.pid}`);
+  const partial = await preparePartial(target);
   const progress = createProgress('bytes');
   const report = reportFolder('files');
   let bytes = 0;

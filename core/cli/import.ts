@@ -1,12 +1,12 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { compress } from '../archive/export.ts';
 import { packFolder } from '../archive/folder.ts';
 import { loadConfig } from '../config/index.ts';
 import type { ImportFormat, OnExisting, SkippedItem } from '../contracts/admin.ts';
+import { makeTemporaryFolder } from '../temporary-folders.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { carryMemory, reportFolder } from './memory-carrier.ts';
@@ -82,9 +82,9 @@ async function run(context: CommandContext): Promise<void> {
   if (from === 'basic-memory' && userId === null) {
     throw new StartError('basic-memory does not say whose its notes are: give --user.');
   }
-  const directory = await mkdtemp(join(tmpdir(), 'memory-service-folder-'));
+  const folder = await makeTemporaryFolder('folder');
   try {
-    const packed = isFolder ? await pack(source, { directory, userId }) : null;
+    const packed = isFolder ? await pack(source, { directory: folder.path, userId }) : null;
     const file = packed?.file ?? source;
     await carryMemory(loaded, { mayCreate: true }, async (carrier) => {
       const progress = createProgress('files');
@@ -137,7 +137,7 @@ async function run(context: CommandContext): Promise<void> {
       );
     });
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await folder.remove();
   }
 }
 

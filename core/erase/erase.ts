@@ -13,6 +13,7 @@ import { memoryHeld } from '../files/hold.ts';
 import { parseUserId, toScope, type UserId } from '../files/paths.ts';
 import { chainHeadOf } from '../history/chain.ts';
 import { requireErasure } from '../history/redact.ts';
+import { nameLeftovers } from '../maintenance/leftovers.ts';
 import type { IdSource } from '../ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { toTime, toTimeOrNull } from '../time.ts';
@@ -108,7 +109,7 @@ export function createErasures(deps: {
       erasedBefore: toTimeOrNull(await erasure.erasedAt(scope)),
       ...{ chainHead: await readChainHead(storage, scope), ...toReaders({ readers }) },
       ...{ pending: [], copies: await listCopies(storage) },
-      ...{ keeps: KEEPS, mayRemain: mayRemain(erasure) },
+      ...{ keeps: KEEPS, mayRemain: await mayRemain(erasure) },
     };
   }
 
@@ -194,7 +195,7 @@ export function createErasures(deps: {
       erasedBefore: toTimeOrNull(progress.erasedBefore),
       ...{ tables: sum(progress.tables, last), auditRows, left, chainHead },
       ...{ ...toReaders(progress), pending, copies },
-      ...{ keeps: KEEPS, mayRemain: mayRemain(erasure) },
+      ...{ keeps: KEEPS, mayRemain: await mayRemain(erasure) },
     };
   }
 
@@ -279,8 +280,8 @@ function toProgress({ details, progressAt }: HoldRecord): Progress {
   return { startedAt: progressAt, ...none, removeCopies: false, ...details };
 }
 
-function mayRemain(erasure: ErasureStore): string[] {
-  return [...(erasure.mayRemain ?? []), ...MAY_REMAIN];
+async function mayRemain(erasure: ErasureStore): Promise<string[]> {
+  return [...(erasure.mayRemain ?? []), ...MAY_REMAIN, ...(await nameLeftovers())];
 }
 
 function toReaders({ readers }: Pick<Progress, 'readers'>) {

@@ -15,6 +15,7 @@ import { blankDelta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';
 import type { HistoryParts } from './history-parts.ts';
 import { countLines, hashText } from '../files/content.ts';
+import { nameLeftovers } from '../maintenance/leftovers.ts';
 
 /** The most versions with one content that a redaction takes out at once. */
 const MAX_VERSIONS = 100;
@@ -268,7 +269,11 @@ async function toAnswer(
     })),
     peers,
     ...{ pending: [], copies: [] },
-    mayRemain: [...(storage.erasure?.mayRemain ?? []), ...MAY_REMAIN],
+    mayRemain: [
+      ...(storage.erasure?.mayRemain ?? []),
+      ...MAY_REMAIN,
+      ...(await nameLeftovers()),
+    ],
   };
 }
 

@@ -7,6 +7,8 @@ import type { BackupFile } from '../schemas/jobs.ts';
 
 /** How often progress is reported. */
 const LOOK_MS = 200;
+/** Follows the name of the database in that of a copy. */
+const COPY = '.copy-';
 
 /**
  * Copies the database into a new file beside it, which the caller moves to its final place. Removes
@@ -26,11 +28,8 @@ export async function backUpBeside(
     );
   }
   const path = resolve(filename);
-  const prefix = `${basename(path)}.copy-`;
-  for (const name of await readdir(dirname(path))) {
-    if (name.startsWith(prefix)) await rm(join(dirname(path), name), { force: true });
-  }
-  const file = `${prefix}${ids.next()}`;
+  await removeUnmoved(storage);
+  const file = `${basename(path)}${COPY}${ids.next()}`;
   const target = join(dirname(path), file);
   const { size: total } = await stat(path);
   const look = async () => {
@@ -49,5 +48,20 @@ export async function backUpBeside(
     throw error;
   } finally {
     clearInterval(timer);
+  }
+}
+
+/**
+ * Removes the copies beside a database that a killed process did not move or finish: those of
+ * {@link backUpBeside}, and unfinished ones of a migration. Only the process that has the database
+ * open may do it.
+ */
+export async function removeUnmoved({ filename }: Pick<Storage, 'filename'>): Promise<void> {
+  if (filename === undefined) return;
+  const path = resolve(filename);
+  for (const name of await readdir(dirname(path)).catch((): string[] => [])) {
+    const rest = name.startsWith(basename(path)) ? name.slice(basename(path).length) : '';
+    if (!rest.startsWith(COPY) && !/^\.schema-\d+\.backup\.partial$/.test(rest)) continue;
+    await rm(join(dirname(path), name), { force: true }).catch(() => undefined);
   }
 }

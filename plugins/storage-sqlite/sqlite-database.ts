@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
@@ -11,6 +10,7 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { makeTemporaryFolder } from '../../core/temporary-folders.ts';
 import { Damage } from '../storage-knex/write/damage.ts';
 import type { SqlDatabase } from '../storage-knex/sql-database.ts';
 import type {
@@ -441,13 +441,13 @@ async function findPlace(filename: string): Promise<Place> {
   try {
     if (filename === ':memory:') {
       // Each connection to `:memory:` would be a database of its own.
-      const directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
-      const path = join(directory, 'memory.db');
+      const folder = await makeTemporaryFolder('database');
+      const path = join(folder.path, 'memory.db');
       return {
         given: path,
         filename: path,
         isTemporary: true,
-        remove: () => rm(directory, { recursive: true, force: true }),
+        remove: () => folder.remove(),
       };
     }
     const path = await resolveOnlyName(filename);
