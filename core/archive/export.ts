@@ -1,7 +1,13 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { writeAudit } from '../audit.ts';
-import type { FileKey, FileState, RevisionRecord, ScopeKey } from '../contracts/records.ts';
+import type {
+  FileKey,
+  FileState,
+  PrunedRevision,
+  RevisionRecord,
+  ScopeKey,
+} from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -193,13 +199,13 @@ async function* packHistory(
     lines.push(text);
     characters += text.length;
     totals.revisions += 1;
-    exported.set(file.fileNo, { newest: file.version, oldest: line.version });
+    exported.set(file.fileNo, { path, newest: file.version, oldest: line.version });
   }
   yield pack(true);
 }
 
 /** The versions whose revisions are in an archive, by the number of their file. */
-type ExportedVersions = Map<number, { newest: number; oldest: number }>;
+type ExportedVersions = Map<number, { path: string; newest: number; oldest: number }>;
 
 /** Packs the chain of a scope: its head, and the revisions that the histories lack. */
 async function* packChain(
@@ -227,13 +233,29 @@ async function* packChain(
     if (place.hash === state.chainHead) break;
     const versions = exported.get(entry.fileNo);
     const { id, version } = entry;
-    if (versions && version >= versions.oldest && version <= versions.newest) continue;
+    // What a prune added is no revision of the file.
+    const isBase = entry.type === 'pruned' && entry.contentHash !== null;
+    const isExported =
+      versions !== undefined && version >= versions.oldest && version <= versions.newest;
+    if (isExported && !isBase) continue;
     const rowHash = entry.type === 'kept' ? hashRow(entry) : entry.rowHash;
     if (lines.length >= PART_LINES) yield pack(false);
-    const line: ChainLine = { id, previousHash: place.hash, rowHash };
+    const base = isBase ? toBase(entry, versions) : null;
+    const line: ChainLine = { id, previousHash: place.hash, rowHash, ...(base && { base }) };
     lines.push(JSON.stringify(line));
   }
   yield pack(true);
+}
+
+/** What an entry of a prune says of the content before the oldest exported revision of a file. */
+function toBase(
+  { version, contentHash, contentSalt }: PrunedRevision,
+  file: { path: string; oldest: number } | undefined,
+): ChainLine['base'] | null {
+  if (contentHash === null || contentSalt === null) return null;
+  // Pruned further after the history was read, or not in the archive.
+  if (file?.oldest !== version + 1) return null;
+  return { path: file.path, version, hash: contentHash, salt: contentSalt };
 }
 
 /** The revisions of a file up to its version, newest first, until the oldest that is not pruned. */

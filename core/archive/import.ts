@@ -444,9 +444,7 @@ async function* write(
       }
       if (first?.type === 'chain') {
         if (last === null || plan.merged.has(first.scope) || first.absent.length === 0) continue;
-        // The numbers of files belong to the database that the archive is of.
-        const pruned = first.absent.map((each) => ({ ...each, fileNo: 0, version: 0 }));
-        await files.importPruned(last, pruned, writeOptions);
+        await files.importPruned(last, first.absent, writeOptions);
         continue;
       }
       const importOne = async (file: ArchivedFile): Promise<ImportOutcome | SkippedItem> => {

@@ -1,6 +1,7 @@
 import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { MemoryError } from '../errors.ts';
-import { chainStart, checkChained, linkHash } from '../history/chain.ts';
+import { hashText } from '../files/content.ts';
+import { type Base, chainStart, checkChained, hashBase, linkHash } from '../history/chain.ts';
 import { toIdMs } from '../id-time.ts';
 import { isUuid7 } from '../ids.ts';
 import type { Pause } from '../pause.ts';
@@ -8,12 +9,17 @@ import type { ChainHead, ChainLine } from '../schemas/archive.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import { quote } from './tar.ts';
 
-/** A revision of the chain whose row is not in the archive. */
+/** A revision of the chain whose row is not in the archive, or what a prune added. */
 interface AbsentRevision {
   id: string;
   rowHash: string;
   chainHash: string;
+  /** Of which file it has the hash of the oldest content; `null` for a revision. */
+  base: Pick<Base, 'path' | 'version' | 'contentHash'> | null;
+  contentSalt: string | null;
 }
+
+type ArchivedBase = NonNullable<ChainLine['base']>;
 
 /** The chain of a scope in an archive, or a part of it; it follows the files of the scope. */
 export interface ArchivedChain {
@@ -40,6 +46,8 @@ export class ChainReader {
   readonly #latest: number;
   readonly #pause: Pause;
   readonly #links = new ChainLinks();
+  /** The oldest contents of files whose earlier revisions are pruned, by path. */
+  readonly #oldest = new Map<string, { version: number; contentHash: string }>();
   #parts = 0;
   #newest = '';
   #lastAbsent = '';
@@ -72,6 +80,11 @@ export class ChainReader {
     this.#link(id, { previousHash, chainHash });
   }
 
+  /** Notes the content before the oldest revision of a file. */
+  addOldest(path: string, version: number, content: string): void {
+    this.#oldest.set(path, { version, contentHash: hashText(content) });
+  }
+
   /** Reads a part of the chain itself; the last one ends the scope. */
   async read(head: ChainHead, lines: readonly ChainLine[]): Promise<ArchivedChain> {
     this.#parts += 1;
@@ -80,14 +93,15 @@ export class ChainReader {
         `Part ${head.part} of the chain of ${quote(head.path)} is out of order.`,
       );
     }
-    const absent = lines.map(({ id, previousHash, rowHash }) => {
+    const absent = lines.map(({ id, previousHash, rowHash, base }) => {
       if (!isUuid7(id) || id <= this.#lastAbsent || toIdMs(id) > this.#latest) {
         throw invalidArchive(`The chain of ${quote(this.path)} has ids that are not in order.`);
       }
       this.#lastAbsent = id;
       const chainHash = linkHash(previousHash, rowHash);
       this.#link(id, { previousHash, chainHash });
-      return { id, rowHash, chainHash };
+      if (base === undefined) return { id, rowHash, chainHash, base: null, contentSalt: null };
+      return { id, rowHash, chainHash, ...this.#toBase({ id, rowHash }, base) };
     });
     if (head.last) await this.#finish(head);
     const { scope } = this;
@@ -96,6 +110,23 @@ export class ChainReader {
       ...{ type: 'chain', scope, head: head.head, after: head.after, newest, absent },
       isLast: head.last,
     };
+  }
+
+  #toBase(
+    { id, rowHash }: Pick<ChainLine, 'id' | 'rowHash'>,
+    { path: physical, version, hash: contentHash, salt: contentSalt }: ArchivedBase,
+  ): Pick<AbsentRevision, 'base' | 'contentSalt'> {
+    const oldest = this.#oldest.get(physical);
+    const isSame = oldest?.version === version && oldest.contentHash === contentHash;
+    const path = physical.slice(this.path.length);
+    const row = { scope: this.scope, path, id, version, contentHash, contentSalt };
+    const hashes = [false, true].map((isLate) => hashBase(row, { isLate }));
+    if (isSame && hashes.includes(rowHash)) {
+      return { base: { path, version, contentHash }, contentSalt };
+    }
+    throw invalidArchive(
+      `The content before the oldest revision of ${quote(physical)} is not the one that was there when older ones were pruned.`,
+    );
   }
 
   #link(id: string, hashes: { previousHash: string; chainHash: string } | null): void {

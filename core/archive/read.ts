@@ -212,6 +212,8 @@ export async function* readArchive(
     const revisions = await history.read(head, lines, { maxText });
     totals.revisions += revisions.length;
     for (const revision of revisions) chain?.add(revision, history.path);
+    const base = history.base();
+    if (base !== null) chain?.addOldest(history.path, base.version, base.content);
     if (file === null) yield { type: 'older', key: history.key, revisions };
     else yield { ...file, state: history.toState(), revisions };
   }
@@ -362,6 +364,14 @@ class HistoryReader {
     this.#oldest = revision;
     this.#rows += 1;
     return revision;
+  }
+
+  /** The content before the oldest revision, once all are read; `null` where there is none. */
+  base(): { version: number; content: string } | null {
+    const { before } = this.#check;
+    const oldest = this.#oldest;
+    if (this.isOpen || oldest === null || oldest.redactedBefore) return null;
+    return typeof before === 'string' ? { version: oldest.version - 1, content: before } : null;
   }
 
   #finish(): void {

@@ -39,6 +39,7 @@ async function run(context: CommandContext): Promise<void> {
 
 function toLines(verification: Verification): string[] {
   const { findings, found, files, revisions, scopes, unchained, chainedSince } = verification;
+  const { uncovered, coveredSince } = verification;
   const lines = findings.map(({ invariant, path, message }) =>
     path === null ? `${invariant}: ${message}` : `${invariant}: ${path} ${message}`,
   );
@@ -47,6 +48,16 @@ function toLines(verification: Verification): string[] {
   lines.push(found === 0 ? `Nothing is wrong: ${looked}.` : `${found} findings: ${looked}.`);
   if (chainedSince !== null) {
     lines.push(`Chained since ${chainedSince}: ${unchained} revisions are older, without a hash.`);
+  }
+  if (uncovered > 0) {
+    lines.push(
+      `The oldest text of ${uncovered} pruned files is under no hash: a running service adds it within an hour.`,
+    );
+  }
+  if (coveredSince !== null) {
+    lines.push(
+      `Since ${coveredSince} the oldest texts of all files that an older version pruned are under a hash; a change from before shows nowhere.`,
+    );
   }
   return lines;
 }

@@ -1,4 +1,4 @@
-import type { FileRecord, PrunedRevision, ScopeKey, ScopeState } from './records.ts';
+import type { FileKey, FileRecord, PrunedRevision, ScopeKey, ScopeState } from './records.ts';
 
 /** What only the storage can tell of its rows, for `verify`. */
 export interface InspectionStore {
@@ -15,6 +15,8 @@ export interface InspectionStore {
     scope: ScopeKey,
     options: { after: string | null; limit: number },
   ): Promise<readonly PrunedRevision[]>;
+  /** Of these, the ones of a file with the hash of a content, by version ascending. */
+  bases?(key: FileKey): Promise<readonly PrunedRevision[]>;
   /**
    * Problems of the database below its rows, a sentence each: inconsistent pages, a file with
    * several names. It may take long.

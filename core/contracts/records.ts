@@ -148,14 +148,23 @@ export interface RevisionStep {
 /** A revision as it is written: its record and the step back. */
 export type NewRevision = RevisionRecord & Omit<RevisionStep, 'version' | 'existedBefore'>;
 
-/** What is kept of a pruned revision, so that the chain of its scope can be recomputed. */
+/**
+ * What is kept of a pruned revision, so that the chain of its scope can be recomputed. A prune adds
+ * one of its own for each file, which has the hash of the text before the oldest revision that stays
+ * (the base). See core/history/chain.ts.
+ */
 export interface PrunedRevision extends Pick<
   RevisionRecord,
   'scope' | 'id' | 'fileNo' | 'version'
 > {
-  /** See core/history/chain.ts. */
   rowHash: string;
   chainHash: string;
+  /**
+   * The SHA-256 of the content at `version`, and the salt under which `rowHash` has it. `null` for a
+   * pruned revision, and where a later prune or a redaction took the text away.
+   */
+  contentHash: string | null;
+  contentSalt: string | null;
 }
 
 /** One access of one file (or one listing of a prefix). */

@@ -267,9 +267,34 @@ export interface PruneFilter {
 export interface PruneOptions {
   dryRun: boolean;
   audit: (count: PruneCount) => AuditRecord;
-  /** What a storage with {@link Storage.inspection} keeps of a removed row; `null` for nothing. */
-  keep: (revision: RevisionRecord) => PrunedRevision | null;
+  /**
+   * Called in each transaction with the locked scope and the rows that it removes, ascending by
+   * version for each file. A storage with {@link Storage.inspection} stores what it returns, and takes
+   * the contents' hashes from the older bases of these files.
+   */
+  seal: (scope: ScopeState, removed: readonly RevisionRecord[]) => SealedPrune;
   signal?: AbortSignal;
+}
+
+/** What stays of a prune: the scope with its new head, and the rows for {@link InspectionStore.pruned}. */
+export interface SealedPrune {
+  scope: ScopeState;
+  pruned: readonly PrunedRevision[];
+}
+
+/** A file that was pruned before prunes left the hash of its oldest text. */
+export interface UncoveredFile {
+  /** With the steps back to the text before its oldest revision. */
+  chain: RevisionChain;
+  oldest: RevisionRecord;
+}
+
+/** How such files are covered. */
+export interface CoverOptions {
+  /** Files of one transaction. */
+  limit: number;
+  seal: (scope: ScopeState, files: readonly UncoveredFile[]) => Promise<SealedPrune>;
+  audit: (files: number) => AuditRecord;
 }
 
 /** Rows removed, and the bytes of their deltas and keyframes. */
@@ -305,10 +330,16 @@ export interface RevisionStore {
   ): Promise<readonly FileAt[]>;
   /**
    * Admin: removes the oldest rows of files, never a file's newest; in small transactions, each
-   * with an audit row made by `audit`, and with what `keep` makes of each removed row. `dryRun`
+   * with an audit row made by `audit`, and with what `seal` makes of the removed rows. `dryRun`
    * counts alone.
    */
   prune(filter: PruneFilter, options: PruneOptions): Promise<PruneCount>;
+  /**
+   * Adds the hashes of the oldest texts of files that were pruned without one, in one transaction for
+   * some files of one scope. Returns how many there were; `null` when no scope is left. A driver that
+   * never pruned without them lacks it.
+   */
+  cover?(options: CoverOptions): Promise<number | null>;
 }
 
 /** Which accesses are listed. */

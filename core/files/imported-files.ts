@@ -53,6 +53,14 @@ export interface ImportOptions {
   audit: AuditEntry | null;
 }
 
+/** What an archive has of a pruned revision, or of what a prune added for a file: its base. */
+export interface PrunedToImport extends Pick<
+  PrunedRevision,
+  'id' | 'rowHash' | 'chainHash' | 'contentSalt'
+> {
+  base: { path: string; version: number; contentHash: string } | null;
+}
+
 /** The writes of an import. */
 export interface ImportedFiles {
   /** Imports a file in one transaction, and returns what {@link planImport} says of it. */
@@ -60,7 +68,7 @@ export interface ImportedFiles {
   /** Adds what an archive has of the pruned revisions of a scope in which `key` was restored. */
   importPruned(
     key: FileKey,
-    pruned: readonly Omit<PrunedRevision, 'scope'>[],
+    pruned: readonly PrunedToImport[],
     options: ImportOptions,
   ): Promise<void>;
   /** Restores the revisions of a file that are older than all that it has; returns how many. */
@@ -116,14 +124,14 @@ export function createImportedFiles(
   { storage, limits, ids }: Pick<CommitDependencies, 'storage' | 'limits' | 'ids'>,
 ): ImportedFiles {
   async function write<R>(
-    key: FileKey,
+    keys: readonly FileKey[],
     { traceId, audit, startedAt }: ImportOptions,
     plan: (draft: Draft) => R,
   ): Promise<R> {
     const caller = { ...NO_TOOL_CALL, actor: 'import', traceId, toPath: toPhysicalPath };
     const trace = noTrace(traceId ?? undefined);
     const row = audit === null ? {} : { audit: () => toAuditRecord(ids, audit) };
-    const { result } = await commit({ keys: [key], caller, trace, startedAt, ...row }, (draft) => ({
+    const { result } = await commit({ keys, caller, trace, startedAt, ...row }, (draft) => ({
       result: plan(draft),
     }));
     return result;
@@ -136,7 +144,7 @@ export function createImportedFiles(
       const { key, content, chain } = file;
       const facts = content === null ? null : checkContent(content, limits.maxFileBytes);
       const seam = file.restored === null ? null : await seamOf(key);
-      return await write(key, options, (draft) => {
+      return await write([key], options, (draft) => {
         const existing = draft.file(key);
         const isAdopted = chain === null || draft.adoptChain(key.scope, chain);
         const restored = isAdopted ? file.restored : null;
@@ -156,12 +164,29 @@ export function createImportedFiles(
     },
 
     async importPruned(key, pruned, options) {
-      await write(key, options, (draft) => draft.addPruned(key.scope, pruned));
+      const { scope } = key;
+      const paths = pruned.flatMap(({ base }) => base?.path ?? []);
+      const keys = [
+        key,
+        ...paths.filter((path) => path !== key.path).map((path) => ({ scope, path })),
+      ];
+      await write(keys, options, (draft) => {
+        const rows = pruned.map(({ base, contentSalt, ...hashes }) => {
+          // The numbers of files belong to the database that the archive is of.
+          const file = base === null ? null : draft.file({ scope, path: base.path });
+          if (base === null || file === null) {
+            return { ...hashes, fileNo: 0, version: 0, contentHash: null, contentSalt: null };
+          }
+          const { version, contentHash } = base;
+          return { ...hashes, fileNo: file.fileNo, version, contentHash, contentSalt };
+        });
+        draft.addPruned(scope, rows);
+      });
     },
 
     async importOlder(key, revisions, options) {
       const seam = await seamOf(key);
-      return await write(key, options, (draft) => {
+      return await write([key], options, (draft) => {
         const existing = draft.file(key);
         const older = existing === null ? [] : olderThan(existing, seam, revisions);
         if (existing !== null && older.length > 0) draft.restoreOlder(existing, older);

@@ -1,7 +1,14 @@
-import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
+import type {
+  FileKey,
+  PrunedRevision,
+  RevisionRecord,
+  ScopeKey,
+  ScopeState,
+} from '../contracts/records.ts';
+import type { PruneOptions } from '../contracts/storage.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { randomHex } from '../ids.ts';
+import { createScopeIds, randomHex } from '../ids.ts';
 
 /**
  * The chain of a scope's revisions. All hashes are SHA-256 in lower-case hex:
@@ -9,6 +16,9 @@ import { randomHex } from '../ids.ts';
  * - the seal of a content: over its salt and its hash. It outlives both, and says nothing without them;
  * - the row hash of a revision: over the JSON of its fields and the seal;
  * - its chain hash: over the chain hash of the revision before it in the scope, and its row hash.
+ *
+ * What is pruned leaves its row hash and chain hash. Each prune adds a base for the text that is now
+ * the oldest of a file, so that this text is under a hash, too.
  *
  * The order is that of the ids. The hash before the first revision is made of the scope and of its
  * newest unchained revision.
@@ -87,5 +97,61 @@ export function checkChained(
 export function toPruned(revision: RevisionRecord): PrunedRevision | null {
   const { scope, id, fileNo, version, chainHash } = revision;
   if (chainHash === null) return null;
-  return { scope, id, fileNo, version, rowHash: hashRow(revision), chainHash };
+  const rowHash = hashRow(revision);
+  return { scope, id, fileNo, version, rowHash, chainHash, contentHash: null, contentSalt: null };
+}
+
+/** A text that stays although the revision that wrote it is pruned. */
+export interface Base extends FileKey, Pick<RevisionRecord, 'fileNo' | 'version'> {
+  contentHash: string;
+}
+
+/**
+ * The hash of a base: over its id, path, version and seal. It stands in the chain like the row hash
+ * of a pruned revision. A late one was made some time after the prune, by a service that found the
+ * text without a hash: it shows no change from before.
+ */
+export function hashBase(
+  base: FileKey & Pick<PrunedRevision, 'id' | 'version' | 'contentHash' | 'contentSalt'>,
+  { isLate }: { isLate: boolean },
+): string {
+  const { id, version, contentHash, contentSalt } = base;
+  const seal = sealContent({ hash: contentHash, contentSalt, contentSeal: null });
+  const kind = isLate ? 'memory-service late base' : 'memory-service base';
+  return hashText(JSON.stringify([kind, id, toPhysicalPath(base), version, seal]));
+}
+
+/** Links bases to the newest revision of their scope. `now` gives their ids, which are UUIDv7. */
+export function sealBases(
+  given: ScopeState,
+  bases: readonly Base[],
+  { now, isLate }: { now: number; isLate: boolean },
+): { scope: ScopeState; pruned: PrunedRevision[] } {
+  const scope = { ...given };
+  const ids = createScopeIds(scope, now, { lastMs: 0, idCounter: 0 });
+  const pruned = bases.map(({ path, fileNo, version, contentHash }): PrunedRevision => {
+    const id = ids.next();
+    const contentSalt = randomHex(16);
+    const row = { scope: scope.scope, id, fileNo, version, contentHash, contentSalt };
+    const rowHash = hashBase({ ...row, path }, { isLate });
+    scope.chainHead = linkHash(chainHeadOf(scope), rowHash);
+    return { ...row, rowHash, chainHash: scope.chainHead };
+  });
+  if (bases.length > 0) Object.assign(scope, { lastMs: ids.lastMs, idCounter: ids.idCounter });
+  return { scope, pruned };
+}
+
+/** What a prune leaves of the rows that it removes: their hashes, and a base for each file. */
+export function sealPruned(now: () => number): PruneOptions['seal'] {
+  return (scope, removed) => {
+    const newest = new Map(removed.map((revision) => [revision.fileNo, revision]));
+    const bases = [...newest.values()].flatMap((revision): Base[] =>
+      revision.existsAfter && revision.hash !== null
+        ? [{ ...revision, contentHash: revision.hash }]
+        : [],
+    );
+    const sealed = sealBases(scope, bases, { now: now(), isLate: false });
+    const kept = removed.flatMap((revision) => toPruned(revision) ?? []);
+    return { scope: sealed.scope, pruned: [...kept, ...sealed.pruned] };
+  };
 }

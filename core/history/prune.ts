@@ -5,12 +5,12 @@ import { invalidField } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
 import { parseTimeOrNull } from '../time.ts';
-import { toPruned } from './chain.ts';
+import { sealPruned } from './chain.ts';
 import type { HistoryParts } from './history-parts.ts';
 
 /** Removes old revisions, at the request of an operator; the newest one of each file stays. */
 export async function pruneRevisions(
-  { storage, ids }: Pick<HistoryParts, 'storage' | 'ids'>,
+  { storage, ids, now }: Pick<HistoryParts, 'storage' | 'ids' | 'now'>,
   request: PruneRequest,
   { address, traceId }: AdminCaller,
 ): Promise<PruneAnswer> {
@@ -30,7 +30,7 @@ export async function pruneRevisions(
   };
   const count = await storage.revisions.prune(filter, {
     dryRun,
-    keep: toPruned,
+    seal: sealPruned(now),
     audit: ({ pruned, bytes }) =>
       toAuditRecord(ids, {
         action: 'revisions.prune',

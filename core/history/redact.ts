@@ -269,11 +269,7 @@ async function toAnswer(
     })),
     peers,
     ...{ pending: [], copies: [] },
-    mayRemain: [
-      ...(storage.erasure?.mayRemain ?? []),
-      ...MAY_REMAIN,
-      ...(await nameLeftovers()),
-    ],
+    mayRemain: [...(storage.erasure?.mayRemain ?? []), ...MAY_REMAIN, ...(await nameLeftovers())],
   };
 }
 

@@ -81,7 +81,8 @@ async function walkBack(chain: RevisionChain, version: number): Promise<string |
   return content;
 }
 
-async function followSteps(
+/** The text that steps lead to, from the file back to a version; `null` where they don't. */
+export async function followSteps(
   { file, steps }: RevisionChain,
   version: number,
 ): Promise<string | null> {

@@ -7,7 +7,9 @@ import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
 import type { IdSource } from '../ids.ts';
 import type { RetentionCounts } from '../schemas/jobs.ts';
-import { toPruned } from '../history/chain.ts';
+import { sealPruned } from '../history/chain.ts';
+import { coverFiles } from '../history/cover.ts';
+import { removeLeftovers } from '../temporary-folders.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PERIOD_MS = 60 * 60 * 1000;
@@ -100,6 +102,11 @@ export function createRetention(deps: RetentionDependencies) {
       if (storage.observations !== undefined && !dryRun) {
         await expireRollups(storage.observations);
       }
+      if (!dryRun) {
+        const { signal } = stopping;
+        const covered = await coverFiles({ storage, ids: deps.ids, now: deps.now, signal });
+        if (covered > 0) deps.log.info({ files: covered }, 'pruned histories are under a hash now');
+      }
       if (settings.revisionsDays > 0) {
         const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);
         Object.assign(counts, { revisions: pruned, bytes });
@@ -123,7 +130,7 @@ export function createRetention(deps: RetentionDependencies) {
       { olderThan, keepLast: 1 },
       {
         dryRun,
-        keep: toPruned,
+        seal: sealPruned(deps.now),
         signal: stopping.signal,
         audit: (count) =>
           toAuditRecord(deps.ids, {
@@ -139,7 +146,8 @@ export function createRetention(deps: RetentionDependencies) {
 
   function schedule(delay: number): void {
     timer = setTimeout(() => {
-      running = round()
+      running = removeLeftovers()
+        .then(() => round())
         .catch((error: unknown) => {
           deps.log.warn(
             { code: toMemoryError(error).code, error: describeError(error) },

@@ -1,6 +1,7 @@
 import type {
   FileKey,
   FileState,
+  PrunedRevision,
   RevisionRecord,
   RevisionStep,
   ScopeKey,
@@ -11,6 +12,7 @@ import { chunk } from '../group-by.ts';
 import { indexFile } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
+import { hashBase } from '../history/chain.ts';
 import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
@@ -52,9 +54,11 @@ export async function verifyMemory(
   const findings: Finding[] = [];
   const result: Verification = {
     ...{ scopes: 0, files: 0, revisions: 0, unchained: 0, chainedSince: null },
+    ...{ uncovered: 0, coveredSince: null },
     ...{ findings, found: 0 },
   };
   let chainedAfter: string | null = null;
+  let coveredLate: string | null = null;
   const add = (more: readonly Finding[]) => {
     result.found += more.length;
     findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
@@ -92,11 +96,17 @@ export async function verifyMemory(
       const key = { scope, path };
       const look = async () => {
         let revisions: readonly RevisionRecord[] = [];
+        let base: BaseFacts = NO_BASE;
         const found = await checkAgain(async () => {
           const history = await readHistory(storage, key);
           revisions = history?.revisions ?? [];
-          return history === null ? [] : await checkHistory(history);
+          if (history === null) return [];
+          const checked = await checkHistory(history);
+          base = checked.base;
+          return checked.findings;
         });
+        if (base.isUncovered) result.uncovered += 1;
+        if ((base.lateId ?? '') > (coveredLate ?? '')) coveredLate = base.lateId;
         for (const revision of revisions) written.set(revision.id, revision);
         result.revisions += revisions.length;
         return found;
@@ -127,6 +137,7 @@ export async function verifyMemory(
       storage.index.snapshot((view) => verifyIndex(view, scope)),
     );
   }
+  result.coveredSince = coveredLate === null ? null : toTime(toIdMs(coveredLate));
   result.chainedSince = chainedAfter === null ? null : toTime(toIdMs(chainedAfter));
   const toFindings = (invariant: Finding['invariant'], messages: readonly string[] = []) =>
     messages.map((message) => ({ invariant, path: null, message }));
@@ -155,10 +166,25 @@ interface FileHistory {
   file: FileState;
   revisions: readonly RevisionRecord[];
   steps: readonly RevisionStep[];
+  /** What prunes left, read after the rest. */
+  bases: readonly PrunedRevision[];
 }
 
+/** What is known of the text before the oldest revision of a file. */
+interface BaseFacts {
+  /** It is there, and under no hash. */
+  isUncovered: boolean;
+  /** The id of its hash, where that was made some time after the prune. */
+  lateId: string | null;
+}
+
+const NO_BASE: BaseFacts = { isUncovered: false, lateId: null };
+
 /** Checks I1, I2, I3 and I8 for a file, back to its oldest revision. */
-async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Finding[]> {
+async function checkHistory(
+  history: FileHistory,
+): Promise<{ findings: Finding[]; base: BaseFacts }> {
+  const { file, revisions, steps } = history;
   const path = toPhysicalPath(file);
   const findings: Finding[] = [];
   const add = (invariant: Finding['invariant'], message: string) =>
@@ -191,7 +217,42 @@ async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Fi
     addAll(check.next(row, stepsByVersion.get(row.version)));
   }
   addAll(check.end());
-  return findings;
+  return { findings, base: checkBases(history, check.before, add) };
+}
+
+/** Compares the texts of versions whose hashes prunes left with these hashes. */
+function checkBases(
+  { file, revisions, bases }: FileHistory,
+  before: string | null | undefined,
+  add: (invariant: Finding['invariant'], message: string) => void,
+): BaseFacts {
+  const [oldest] = revisions;
+  if (oldest === undefined) return NO_BASE;
+  const facts: BaseFacts = {
+    isUncovered: oldest.version > 1 && oldest.existedBefore && !oldest.redactedBefore,
+    lateId: null,
+  };
+  const byVersion = new Map(revisions.map((row) => [row.version, row]));
+  for (const base of bases) {
+    const { id, version, contentHash, rowHash } = base;
+    const row = byVersion.get(version);
+    const isOldest = version === oldest.version - 1;
+    // Pruned further by a service of before.
+    if (row === undefined && !isOldest) continue;
+    const [isOwn, isLate] = [false, true].map(
+      (late) => hashBase({ ...base, path: file.path }, { isLate: late }) === rowHash,
+    );
+    if (isOwn !== true && isLate !== true) {
+      add('chain', `has another hash for version ${version} than a prune left`);
+    }
+    const isRedacted = row === undefined ? oldest.redactedBefore : row.redacted;
+    const found = row === undefined && typeof before === 'string' ? hashText(before) : row?.hash;
+    if (isRedacted || found !== contentHash) {
+      add('I3', `has another content at version ${version} than when older ones were pruned`);
+    }
+    if (isOldest) Object.assign(facts, { isUncovered: false, lateId: isLate === true ? id : null });
+  }
+  return facts;
 }
 
 /** Repeats a check and keeps only findings that persist: a write may come between two reads. */
@@ -224,7 +285,8 @@ async function readHistory(storage: Storage, key: FileKey): Promise<FileHistory 
     if (revision.version <= file.version) revisions.push(revision);
   }
   revisions.sort((left, right) => left.version - right.version);
-  return { file, revisions, steps };
+  const bases = (await storage.inspection?.bases?.(key)) ?? [];
+  return { file, revisions, steps, bases };
 }
 
 async function verifyAccess(

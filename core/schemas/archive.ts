@@ -111,7 +111,25 @@ export const ChainHead = strictObject({
 export type ChainHead = Static<typeof ChainHead>;
 
 /** A line of a chain: a revision that is not among the histories, because it is pruned or newer. */
-export const ChainLine = strictObject({ id: Type.String(), previousHash: hash, rowHash: hash });
+export const ChainLine = strictObject({
+  id: Type.String(),
+  previousHash: hash,
+  rowHash: hash,
+  base: Type.Optional(
+    strictObject(
+      {
+        path: physicalPathSchema,
+        version: archivedVersion,
+        hash,
+        salt: Type.String({ pattern: '^[0-9a-f]{32}$' }),
+      },
+      {
+        description:
+          'Of the entry that a prune added: whose content, at which version, rowHash is of. It is the content before the oldest revision of a file in the archive.',
+      },
+    ),
+  ),
+});
 export type ChainLine = Static<typeof ChainLine>;
 
 const ExportFormat = Type.Enum(['archive', 'git'], {

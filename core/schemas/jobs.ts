@@ -88,6 +88,13 @@ export const Verification = strictObject({
   chainedSince: nullable(timeSchema, {
     description: 'All revisions after this time are chained; null when all revisions are.',
   }),
+  uncovered: count(
+    'Files whose oldest text is under no hash: they were pruned by a service that left none. A running service adds it within an hour.',
+  ),
+  coveredSince: nullable(timeSchema, {
+    description:
+      'Oldest texts that got their hash later than by the prune are covered since then; null when there are none.',
+  }),
   findings: Type.Array(Finding, { description: 'At most 1,000 of them.' }),
   found: count('All findings.'),
 });

@@ -24,7 +24,7 @@ export const AdminUser = strictObject({
   }),
   lastWriteAt: nullable(timeSchema),
   historyHash: nullable(
-    text('The hash of the newest revision: keep it elsewhere to notice a rewritten history.'),
+    text('The newest hash of the history: of its newest revision, or of a prune after it.'),
   ),
 });
 export type AdminUser = Static<typeof AdminUser>;

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
-import type { FileKey, PrunedRevision, RevisionRecord } from '../../contracts/records.ts';
-import type { RevisionFilter } from '../../contracts/storage.ts';
+import type {
+  FileKey,
+  PrunedRevision,
+  RevisionRecord,
+  ScopeState,
+} from '../../contracts/records.ts';
+import type { RevisionFilter, SealedPrune } from '../../contracts/storage.ts';
 import { makeId, makeTraceId, sha256, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
@@ -323,10 +328,10 @@ export function revisionCases(): StorageCase[] {
           const before = new Map(
             await Promise.all(keys.map(async (key) => [key, await rowsOf(key)] as const)),
           );
-          const dry = await storage.revisions.prune(filter, { dryRun: true, audit, keep });
+          const dry = await storage.revisions.prune(filter, { dryRun: true, audit, seal });
           assert.deepEqual(audits, []);
           for (const key of keys) assert.deepEqual(await rowsOf(key), before.get(key));
-          const done = await storage.revisions.prune(filter, { dryRun: false, audit, keep });
+          const done = await storage.revisions.prune(filter, { dryRun: false, audit, seal });
           assert.deepEqual(done, dry);
           let pruned = 0;
           for (const key of keys) {
@@ -366,7 +371,7 @@ export function revisionCases(): StorageCase[] {
           assert.equal(user.revisions, 3);
         }
         assert.equal(
-          (await refusal(storage.revisions.prune({ keepLast: 0 }, { dryRun: false, audit, keep })))
+          (await refusal(storage.revisions.prune({ keepLast: 0 }, { dryRun: false, audit, seal })))
             .code,
           'INVALID_REQUEST',
         );
@@ -378,7 +383,7 @@ export function revisionCases(): StorageCase[] {
         for (const path of ['a', 'b']) await write(storage, { scope: 'u:alice', path }, `${index}`);
       }
       const audit = () => assert.fail('A row was removed after the signal.');
-      const options = { dryRun: false, audit, keep, signal: AbortSignal.abort() };
+      const options = { dryRun: false, audit, seal, signal: AbortSignal.abort() };
       const count = await storage.revisions.prune({ keepLast: 1 }, options);
       assert.deepEqual(count, { pruned: 0, bytes: 0 });
       const left = await everyPage((page) => storage.revisions.list({}, page), 99);
@@ -397,7 +402,7 @@ export function revisionCases(): StorageCase[] {
         { keepLast: 5 },
         {
           dryRun: false,
-          keep,
+          seal,
           audit: () => ({
             id: makeId(),
             at: 1,
@@ -423,9 +428,13 @@ export function revisionCases(): StorageCase[] {
   ];
 }
 
-/** What a prune keeps, in place of the hashes that core makes. */
-function keep({ scope, id, fileNo, version }: RevisionRecord): PrunedRevision {
-  return { scope, id, fileNo, version, rowHash: sha256(id), chainHash: sha256(`chain ${id}`) };
+/** What a prune leaves, in place of the hashes that core makes. */
+function seal(scope: ScopeState, removed: readonly RevisionRecord[]): SealedPrune {
+  const pruned = removed.map(({ id, fileNo, version }): PrunedRevision => ({
+    ...{ scope: scope.scope, id, fileNo, version, rowHash: sha256(id) },
+    ...{ chainHash: sha256(`chain ${id}`), contentHash: null, contentSalt: null },
+  }));
+  return { scope, pruned };
 }
 
 function revisionMatches(revision: RevisionRecord, filter: RevisionFilter): boolean {

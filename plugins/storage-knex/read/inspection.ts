@@ -1,5 +1,5 @@
 import type { InspectionStore } from '../../../core/contracts/inspection.ts';
-import { assertScope } from '../../../core/files/paths.ts';
+import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
@@ -51,6 +51,21 @@ export function createInspectionStore(database: SqlDatabase): InspectionStore {
           [toScopeId(scope), scope, least, limit],
         );
         return rows.map((row) => PRUNED_REVISIONS.toRecord(row, scope));
+      });
+    },
+
+    async bases(key) {
+      assertFileKey(key);
+      return await database.read(async (connection) => {
+        const rows = await connection.all(
+          `select ${PRUNED_REVISIONS.select('p').join(', ')} from svc_scope s` +
+            ' cross join svc_file f on f.scope_id = s.scope_id cross join svc_pruned_revision p' +
+            ' on p.scope_id = f.scope_id and p.file_no = f.file_no' +
+            ' where s.scope_id = ? and s.scope = ? and f.path = ? and p.content_hash is not null' +
+            ' order by p.version',
+          [toScopeId(key.scope), key.scope, key.path],
+        );
+        return rows.map((row) => PRUNED_REVISIONS.toRecord(row, key.scope));
       });
     },
 

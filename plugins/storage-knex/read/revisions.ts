@@ -1,13 +1,13 @@
 import type { FileKey, RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
-import type { FileAt, RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
+import type { FileAt, RevisionStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
-import { readFile } from './files.ts';
+import { readChain } from './revision-chain.ts';
 import { textsFrom } from './text-range.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
-import { pruneRevisions } from '../write/prune.ts';
+import { coverFiles, pruneRevisions } from '../write/prune.ts';
 import { listRevisions } from './revision-list.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { FILES, REVISION_STEPS, REVISIONS } from '../schema/records.ts';
@@ -55,6 +55,7 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
       return await database.snapshot((connection) => listFilesAt(connection, scope, options));
     },
     prune: (filter, options) => pruneRevisions(database, filter, options),
+    cover: (options) => coverFiles(database, options),
   };
 }
 
@@ -64,26 +65,6 @@ const WITH_NAMES =
   ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no';
 
 const GET_REVISION = `${WITH_NAMES} where r.id = ?`;
-
-// A keyframe holds the whole content before its revision, so nothing after the first one is needed.
-const GET_STEPS =
-  `select ${REVISION_STEPS.select('r').join(', ')} from svc_revision r` +
-  ' where r.scope_id = ? and r.file_no = ? and r.version > ? and r.version <= coalesce(' +
-  '(select min(k.version) from svc_revision k where k.scope_id = ? and k.file_no = ?' +
-  ' and k.version > ? and k.keyframe is not null), ?) order by r.version';
-
-async function readChain(
-  connection: Connection,
-  key: FileKey,
-  version: number,
-): Promise<RevisionChain | null> {
-  const file = await readFile(connection, key);
-  if (file === null) return null;
-  if (version >= file.version) return { file, steps: [] };
-  const place = [toScopeId(key.scope), file.fileNo, version];
-  const rows = await connection.all(GET_STEPS, [...place, ...place, file.version]);
-  return { file, steps: rows.map((row) => REVISION_STEPS.toRecord(row)) };
-}
 
 const OF_FILE =
   ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +

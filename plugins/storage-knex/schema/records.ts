@@ -23,7 +23,8 @@ import { mapTable, type Unusual } from './table-map.ts';
 export const SCOPES = mapTable<ScopeState>(
   'svc_scope',
   { scope: 'scope-text' },
-  { fixed: ['scope'] },
+  // `coverFiles` alone reads and writes `uncovered`.
+  { fixed: ['scope'], without: ['uncovered'] },
 );
 
 /**
@@ -105,7 +106,9 @@ export const REVISION_STEPS = mapTable<RevisionStep>(
 );
 export const NEW_REVISIONS = mapTable<NewRevision>('svc_revision', revision);
 
-export const PRUNED_REVISIONS = mapTable<PrunedRevision>('svc_pruned_revision');
+export const PRUNED_REVISIONS = mapTable<PrunedRevision>('svc_pruned_revision', {
+  contentSalt: 'hex',
+});
 
 export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
   // Filled for shared memory alone, where the scope does not name the user. So the index by user has

@@ -7,6 +7,7 @@ import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import { addPendingReceipts } from './pending-receipts.ts';
+import { uncover } from './uncover.ts';
 
 /** What a redaction changes of a row. */
 const CHANGED = [
@@ -41,6 +42,10 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
         into: NEW_REVISIONS,
         conflict: { update: CHANGED },
       });
+      for (const { fileNo, version, redactedBefore } of decision.rows) {
+        const [from, upTo] = [version - 1, version - 1];
+        if (redactedBefore) await uncover(connection, { scopeId, fileNo, from, upTo });
+      }
       if (decision.audit !== null) {
         await insertRecords(connection, [decision.audit], { into: AUDIT_ROWS });
         await database.skew.cover(connection, [decision.audit]);

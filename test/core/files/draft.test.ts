@@ -399,7 +399,8 @@ describe('a restored history', () => {
     const memory = new Memory();
     const draft = memory.draft();
     const { newer } = archived();
-    const pruned = { id: newer.id, fileNo: 1, version: 1, rowHash: 'a', chainHash: 'b' };
+    const hashes = { rowHash: 'a', chainHash: 'b', contentHash: null, contentSalt: null };
+    const pruned = { id: newer.id, fileNo: 1, version: 1, ...hashes };
     draft.addPruned('u:alice', [pruned]);
     expect(memory.apply(draft)).toMatchObject({
       pruned: [{ ...pruned, scope: 'u:alice' }],

@@ -5,9 +5,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding, Verification } from '../../../core/contracts/admin.ts';
 import type { Host } from '../../../core/contracts/plugin.ts';
 import type { RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
-import type { Storage } from '../../../core/contracts/storage.ts';
+import type { PruneOptions, Storage } from '../../../core/contracts/storage.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
-import { hashRow, linkHash, sealContent } from '../../../core/history/chain.ts';
+import { hashRow, linkHash, sealContent, toPruned } from '../../../core/history/chain.ts';
+import { encodeDelta } from '../../../core/history/delta/codec.ts';
+import { createIdSource } from '../../../core/ids.ts';
+import { createRetention } from '../../../core/maintenance/retention.ts';
 import { verifyChain } from '../../../core/maintenance/verify-chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
@@ -17,6 +20,7 @@ import { freshDatabase } from '../../support/mariadb.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { exportAll, importAll, pack, unpack } from '../archive/archives.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
@@ -263,7 +267,8 @@ it('is whole after a prune, which keeps the hashes of what it removed', async ()
   const inspection = core.storage.inspection as NonNullable<Storage['inspection']>;
   const pruned = await inspection.pruned('u:alice', { after: null, limit: 99 });
   const ids = new Set(left.map(({ id }) => id));
-  expect(pruned.map(({ id, version, chainHash }) => [id, version, chainHash])).toEqual(
+  const revisions = pruned.filter(({ contentHash }) => contentHash === null);
+  expect(revisions.map(({ id, version, chainHash }) => [id, version, chainHash])).toEqual(
     before
       .filter(({ id }) => !ids.has(id))
       .map(({ id, version, chainHash }) => [id, version, chainHash]),
@@ -277,7 +282,7 @@ it('is whole after a prune, which keeps the hashes of what it removed', async ()
   await core.close();
 
   // No row that remains can be changed behind the gap: the chain is recomputed over it.
-  const last = pruned.at(-1)?.id ?? null;
+  const last = revisions.at(-1)?.id ?? null;
   await database.run(
     `update svc_pruned_revision set row_hash = chain_hash where id = ${hex(last)}`,
   );
@@ -322,6 +327,14 @@ it('takes no write and no prune that happens meanwhile for a break', async () =>
   expect(rounds).toBeGreaterThan(0);
 });
 
+/** Takes a database of schema 12 back to schema 11, whose prunes left no hash of the oldest text. */
+async function dropBases(database: Database): Promise<void> {
+  const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
+  await database.run(`drop index svc_scope_uncovered${isMariadb ? ' on svc_scope' : ''}`);
+  await database.run('alter table svc_scope drop column uncovered');
+  await database.run("update svc_meta set value = '11' where `key` = 'schema_version'");
+}
+
 it('starts after the history of today, and says so', async () => {
   const database = await makeDatabase();
   const core = await openFilled(database);
@@ -343,7 +356,8 @@ it('starts after the history of today, and says so', async () => {
     await database.run(`alter table svc_scope drop column ${column}`);
   }
   await database.run('alter table svc_file_stat drop column last_shown_at');
-  await database.run("update svc_meta set value = '8' where value = '11'");
+  await dropBases(database);
+  await database.run("update svc_meta set value = '8' where `key` = 'schema_version'");
 
   const migrated = await openCore({ storage: database.storage() });
   const newest = old.at(-1) as RevisionRecord;
@@ -377,4 +391,247 @@ it('starts after the history of today, and says so', async () => {
   await database.run(`update svc_revision set previous_hash = null where id = ${hex(made.id)}`);
   const [found] = chainFindings(await verifyAgain(database));
   expect(found?.message).toContain('was written after the chain started');
+});
+
+/** A memory with every kind of kept text, and the number of the revision of each version. */
+async function openWithTexts(database: Database): Promise<Core> {
+  const core = await openCore({ storage: database.storage(), tools: { delete: true } });
+  const write = async (file: string, versions: number) => {
+    for (let n = 1; n <= versions; n += 1) {
+      const content = `first line\n- fact ${n}\n${'other line\n'.repeat(n)}`;
+      await call(core, 'alice', 'memory_write', { path: `user/${file}.md`, content });
+    }
+  };
+  await write('tea', 70);
+  await write('pruned', 6);
+  await core.revisions.prune({ keepLast: 3, path: 'users/alice/pruned.md' }, operator);
+  await write('redacted', 5);
+  const key = { scope: 'u:alice', path: 'redacted.md' } as const;
+  const third = await core.storage.revisions.ofVersion(key, 3);
+  await core.revisions.redact(third?.id ?? '', { reason: 'a key' }, operator);
+  await write('gone', 2);
+  await call(core, 'alice', 'memory_delete', { path: 'user/gone.md' });
+  await core.indexer.drain();
+  expect(await verifyMemory(core.storage)).toMatchObject({ found: 0, uncovered: 0 });
+  return core;
+}
+
+/** Bytes as a literal of both databases. */
+const bytes = (data: Uint8Array) => `x'${Buffer.from(data).toString('hex')}'`;
+const FORGED = 'forged line\n';
+const forgedStep = bytes(
+  encodeDelta({
+    hunks: [{ start: 0, removed: 1, addedLines: 1, prefix: 0, suffix: 0, text: FORGED }],
+  }),
+);
+const fileNo = (name: string) =>
+  `(select f.file_no from svc_file f where f.path = '${name}.md' and f.${OF_ALICE})`;
+const of = (name: string, version: number) =>
+  `${OF_ALICE} and file_no = ${fileNo(name)} and version = ${version}`;
+const step = (name: string, version: number, change: string) =>
+  `update svc_revision set ${change} where ${of(name, version)}`;
+
+describe('a text that somebody put in the place of a kept one', () => {
+  it.each<[string, string[]]>([
+    [
+      'the present content',
+      [
+        `update svc_content set content = '${FORGED}' where ${OF_ALICE} and file_no = ${fileNo('tea')}`,
+      ],
+    ],
+    [
+      'the present content, with its hash and size',
+      [
+        `update svc_content set content = '${FORGED}' where ${OF_ALICE} and file_no = ${fileNo('tea')}`,
+        `update svc_file set hash = ${bytes(hash('sha256', FORGED, 'buffer'))}, size = ${FORGED.length} where ${OF_ALICE} and path = 'tea.md'`,
+      ],
+    ],
+    ['an older content, by its delta', [step('tea', 9, `delta = ${forgedStep}`)]],
+    [
+      'an older content, by a keyframe beside the delta',
+      [step('tea', 9, `keyframe = '${FORGED}'`)],
+    ],
+    [
+      'an older content, by a keyframe alone',
+      [step('tea', 9, `delta = null, keyframe = '${FORGED}'`)],
+    ],
+    [
+      'a keyframe',
+      [
+        `update svc_revision set keyframe = '${FORGED}' where ${OF_ALICE} and file_no = ${fileNo('tea')} and keyframe is not null`,
+      ],
+    ],
+    ['the content of a deleted file', [step('gone', 3, `keyframe = '${FORGED}'`)]],
+    ['a content before a file was created', [step('tea', 1, `keyframe = '${FORGED}'`)]],
+    [
+      'the oldest content after a prune, by its delta',
+      [step('pruned', 4, `delta = ${forgedStep}`)],
+    ],
+    [
+      'the oldest content after a prune, by a keyframe',
+      [step('pruned', 4, `delta = null, keyframe = '${FORGED}'`)],
+    ],
+    [
+      'the oldest content after a prune, with its hash',
+      [
+        step('pruned', 4, `delta = null, keyframe = '${FORGED}'`),
+        `update svc_pruned_revision set content_hash = ${bytes(hash('sha256', FORGED, 'buffer'))} where ${OF_ALICE} and content_hash is not null`,
+      ],
+    ],
+    [
+      'the oldest content after a prune, called redacted',
+      [step('pruned', 4, `delta = null, keyframe = '\n\n', redacted_before = 1`)],
+    ],
+    ['the blank of a redacted content', [step('redacted', 4, `delta = ${forgedStep}`)]],
+    [
+      'the blank of a redacted content, by a keyframe',
+      [step('redacted', 4, `delta = null, keyframe = '${FORGED}'`)],
+    ],
+    ['the content before a redacted one', [step('redacted', 3, `keyframe = '${FORGED}'`)]],
+    [
+      'the present content, called redacted',
+      [
+        `update svc_content set content = '${FORGED}' where ${OF_ALICE} and file_no = ${fileNo('tea')}`,
+        `update svc_file set hash = ${bytes(hash('sha256', FORGED, 'buffer'))} where ${OF_ALICE} and path = 'tea.md'`,
+        step('tea', 70, `redacted = 1, hash = ${hex('0'.repeat(64))}`),
+      ],
+    ],
+  ])('is found by verify: %s', async (_name, statements) => {
+    const database = await makeDatabase();
+    await (await openWithTexts(database)).close();
+    for (const sql of statements) expect(await database.run(sql)).toBeGreaterThan(0);
+    const { findings } = await verifyAgain(database);
+    expect(findings.map(({ invariant }) => invariant).join()).toMatch(/I1|I3|chain/);
+    for (const { message } of findings) expect(message).not.toMatch(/forged|fact/);
+  });
+
+  it('is found in the history of before the chain, by the hash of its revision', async () => {
+    const database = await makeDatabase();
+    await (await openWithTexts(database)).close();
+    await database.run(
+      'update svc_revision set content_salt = null, previous_hash = null, chain_hash = null where redacted = 0',
+    );
+    await database.run(
+      'update svc_revision set content_seal = null, chain_hash = null, previous_hash = null',
+    );
+    await database.run('delete from svc_pruned_revision');
+    const newest = 'select max(r.id) from svc_revision r where r.scope_id = svc_scope.scope_id';
+    await database.run(
+      `update svc_scope set chain_head = null, chain_after = (${newest} group by r.scope_id)`,
+    );
+    expect((await verifyAgain(database)).findings).toEqual([]);
+    await database.run(step('tea', 9, `delta = null, keyframe = '${FORGED}'`));
+    const { findings } = await verifyAgain(database);
+    expect(findings.map(({ invariant }) => invariant)).toContain('I3');
+  });
+});
+
+it('has the oldest text under a hash after each prune, also after a redaction of that text', async () => {
+  const database = await makeDatabase();
+  const core = await openWithTexts(database);
+  const inspection = core.storage.inspection as NonNullable<Storage['inspection']>;
+  const key = { scope: 'u:alice', path: 'pruned.md' } as const;
+  const versionsOf = async () =>
+    ((await inspection.bases?.(key)) ?? []).map((base) => base.version);
+  expect(await versionsOf()).toEqual([3]);
+  await core.revisions.prune({ keepLast: 1, path: 'users/alice/pruned.md' }, operator);
+  expect(await versionsOf()).toEqual([5]);
+  expect(await verifyMemory(core.storage)).toMatchObject({ found: 0, uncovered: 0 });
+  const newest = await core.storage.revisions.ofVersion(key, 6);
+  await core.revisions.redact(newest?.id ?? '', { reason: 'x', before: true }, operator);
+  // The hash of a redacted text would say what it was.
+  expect(await versionsOf()).toEqual([]);
+  expect(await verifyMemory(core.storage)).toMatchObject({ found: 0, uncovered: 0 });
+  await call(core, 'alice', 'memory_write', { path: 'user/pruned.md', content: 'goes on' });
+  await core.indexer.drain();
+  expect(await verifyMemory(core.storage)).toMatchObject({ found: 0, uncovered: 0 });
+});
+
+it('takes the base of a prune along to another service', async () => {
+  const here = await openWithTexts(await makeDatabase());
+  const exported = await exportAll(here);
+  const there = await openCore({ storage: (await makeDatabase()).storage() });
+  await importAll(there, exported);
+  await there.indexer.drain();
+  expect((await exportAll(there)).equals(exported)).toBe(true);
+  expect(await verifyMemory(there.storage)).toMatchObject({ found: 0, uncovered: 0 });
+
+  const entries = await unpack(exported);
+  const forged = entries.map(({ path: name, content }) =>
+    name === 'history/users/alice/pruned.md/1.jsonl'
+      ? {
+          path: name,
+          content: Buffer.from(
+            content
+              .toString()
+              .replace(
+                /"delta":.{1,400}"keyframe":null\}\n$/,
+                `"delta":null,"keyframe":"forged"}\n`,
+              ),
+          ),
+        }
+      : { path: name, content },
+  );
+  const other = await openCore({ storage: (await makeDatabase()).storage() });
+  await expect(importAll(other, pack(forged))).rejects.toMatchObject({
+    code: 'INVALID_ARCHIVE',
+    message: expect.stringContaining('is not the one that was there') as string,
+  });
+});
+
+it('covers what an earlier service pruned, says since when, and calls it no damage before', async () => {
+  const database = await makeDatabase();
+  const core = await openWithTexts(database);
+  // As that service pruned.
+  const seal: PruneOptions['seal'] = (scope, removed) => ({
+    scope,
+    pruned: removed.flatMap((revision) => toPruned(revision) ?? []),
+  });
+  const audit = () => ({
+    ...{ id: '01900000-0000-7000-8000-000000000000', at: 1, action: 'x', target: 'all' },
+    ...{ details: {}, address: null, traceId: null },
+  });
+  await core.storage.revisions.prune(
+    { keepLast: 2, path: { scope: 'u:alice', path: 'tea.md' } },
+    { dryRun: false, audit, seal },
+  );
+  await core.close();
+  await dropBases(database);
+
+  const migrated = await openCore({ storage: database.storage() });
+  const before = await verifyMemory(migrated.storage);
+  expect(before).toMatchObject({ found: 0, uncovered: 1, coveredSince: null });
+  const retention = createRetention({
+    storage: migrated.storage,
+    settings: { eventsDays: 0, accessLogDays: 0, revisionsDays: 0, dreamsDays: 0 },
+    now: Date.now,
+    ids: createIdSource(Date.now),
+    log: quiet,
+  });
+  await retention.run();
+  await migrated.indexer.drain();
+  const after = await verifyMemory(migrated.storage);
+  expect(after).toMatchObject({ found: 0, uncovered: 0 });
+  expect(Date.parse(after.coveredSince ?? '')).toBeLessThanOrEqual(Date.now());
+  const page = { limit: 9, order: 'asc', after: null } as const;
+  const { items } = await migrated.storage.audit.list({ action: 'revisions.cover' }, page);
+  expect(items.map(({ details }) => details)).toEqual([{ files: 1 }]);
+  await retention.run();
+  expect(
+    (await migrated.storage.audit.list({ action: 'revisions.cover' }, page)).items,
+  ).toHaveLength(1);
+  // What is covered late goes along with an export, too.
+  const there = await openCore({ storage: (await makeDatabase()).storage() });
+  await importAll(there, await exportAll(migrated));
+  expect(await verifyMemory(there.storage)).toMatchObject({
+    uncovered: 0,
+    coveredSince: after.coveredSince,
+  });
+  await migrated.close();
+
+  expect(await database.run(step('tea', 69, `delta = null, keyframe = '${FORGED}'`))).toBe(1);
+  const { findings } = await verifyAgain(database);
+  expect(findings.map(({ message }) => message).join()).toContain(
+    'than when older ones were pruned',
+  );
 });

@@ -8,7 +8,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { Finding } from '../../../core/contracts/admin.ts';
-import { toPruned } from '../../../core/history/chain.ts';
+import { sealPruned } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { fakeStorage } from '../../support/fake-storage.ts';
@@ -248,7 +248,7 @@ it('takes nothing that was pruned, or that retention removed, for a fault', asyn
   });
   await storage.revisions.prune(
     { keepLast: 10, scope: 'u:alice' },
-    { dryRun: false, audit, keep: toPruned },
+    { dryRun: false, audit, seal: sealPruned(Date.now) },
   );
   await storage.log.expire('access', Date.now() + 1, 1_000);
   const cut = await verifyMemory(storage, { accessLogSince: Date.now() + 1 });

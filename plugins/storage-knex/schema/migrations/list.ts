@@ -10,6 +10,7 @@ import { dreamOperations } from './0008-dream-operations.ts';
 import { historyChain } from './0009-history-chain.ts';
 import { erasure } from './0010-erasure.ts';
 import { lastShown } from './0011-last-shown.ts';
+import { coveredBases } from './0012-covered-bases.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   historyChain,
   erasure,
   lastShown,
+  coveredBases,
 ];
