@@ -92,7 +92,8 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
-          '^core/(errors|foreign-json|memory-instructions|page|pause|temporary-folders|time)\\.ts$',
+          '^core/(errors|foreign-json|import-peer|memory-instructions)\\.ts$',
+          '^core/(page|pause|temporary-folders|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',
@@ -126,7 +127,7 @@ module.exports = {
         path: '^(core|plugins|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/(errors|memory-instructions|foreign-json)\\.ts$',
+          '^core/(errors|import-peer|memory-instructions|foreign-json)\\.ts$',
           '^core/edits/prompt-text\\.ts$',
           '^core/files/(line-ends|paths|replace-text)\\.ts$',
           '^core/schemas/(strict-schema|tool-prefix)\\.ts$',

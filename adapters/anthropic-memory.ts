@@ -1,6 +1,7 @@
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { BuiltInTools, ToolRunner } from '../core/contracts/tool.ts';
 import { MemoryError } from '../core/errors.ts';
+import { importPeer } from '../core/import-peer.ts';
 import {
   findLineEnd,
   findLineStart,
@@ -9,13 +10,7 @@ import {
   withLineEnds,
 } from '../core/files/line-ends.ts';
 import { applySplices, findEdit } from '../core/files/replace-text.ts';
-import {
-  type AdapterOptions,
-  bindTools,
-  type BoundCall,
-  importPeer,
-  toFailedOutcome,
-} from './runner.ts';
+import { type AdapterOptions, bindTools, type BoundCall, toFailedOutcome } from './runner.ts';
 
 export type { AdapterOptions } from './runner.ts';
 
@@ -40,8 +35,11 @@ export async function toAnthropicMemoryTool(
   runner: ToolRunner,
   options: Omit<AdapterOptions, 'tools' | 'toolPrefix'>,
 ): Promise<BetaRunnableTool> {
-  const load = () => import('@anthropic-ai/sdk/lib/tools/ToolError');
-  const { ToolError } = await importPeer('toAnthropicMemoryTool', '@anthropic-ai/sdk', load);
+  const { ToolError } = await importPeer('toAnthropicMemoryTool', {
+    packages: ['@anthropic-ai/sdk'],
+    load: () => import('@anthropic-ai/sdk/lib/tools/ToolError'),
+    parts: ['ToolError'],
+  });
   if ((options as AdapterOptions).toolPrefix !== undefined) {
     throw new MemoryError(
       'INVALID_REQUEST',

@@ -8,13 +8,13 @@ import type {
   ToolUseBlock,
 } from '@anthropic-ai/sdk/resources/messages/messages';
 import type { ToolRunner } from '../core/contracts/tool.ts';
+import { importPeer } from '../core/import-peer.ts';
 import {
   type AdapterOptions,
   bindCalls,
   bindTools,
   type BoundCall,
   type CallsOptions,
-  importPeer,
   refuseCutOff,
 } from './runner.ts';
 
@@ -66,8 +66,11 @@ export async function toAnthropicRunnableTools(
   runner: ToolRunner,
   options: AdapterOptions,
 ): Promise<BetaRunnableTool[]> {
-  const load = () => import('@anthropic-ai/sdk/lib/tools/ToolError');
-  const { ToolError } = await importPeer('toAnthropicRunnableTools', '@anthropic-ai/sdk', load);
+  const { ToolError } = await importPeer('toAnthropicRunnableTools', {
+    packages: ['@anthropic-ai/sdk'],
+    load: () => import('@anthropic-ai/sdk/lib/tools/ToolError'),
+    parts: ['ToolError'],
+  });
   const bound = await bindTools(runner, options);
   return bound.map((tool) => ({
     type: 'custom',

@@ -1,11 +1,11 @@
 import type { AIMessage, BaseMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
+import { importPeer } from '../core/import-peer.ts';
 import { createMemoryPrompt, type MemoryPromptOptions } from './memory-prompt.ts';
 import {
   type BoundCall,
   bindTools,
-  importPeer,
   type StrictAdapterOptions,
   toUnreadableCall,
 } from './runner.ts';
@@ -32,10 +32,17 @@ export async function toLangChainTools(
   runner: ToolRunner,
   options: StrictAdapterOptions,
 ): Promise<StructuredToolInterface[]> {
-  const load = () =>
-    Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages')]);
-  const peer = await importPeer('toLangChainTools', '@langchain/core', load);
-  const [{ tool: toTool }, { ToolMessage }] = peer;
+  const { tool: toTool, ToolMessage } = await importPeer('toLangChainTools', {
+    packages: ['@langchain/core'],
+    async load() {
+      const [tools, messages] = await Promise.all([
+        import('@langchain/core/tools'),
+        import('@langchain/core/messages'),
+      ]);
+      return { tool: tools.tool, ToolMessage: messages.ToolMessage };
+    },
+    parts: ['tool', 'ToolMessage'],
+  });
   const bound = await bindTools(runner, options);
   return bound.map((tool) => {
     async function call(args: unknown, config: CallConfig): Promise<string | ToolMessage> {

@@ -1,7 +1,8 @@
 import type { FunctionTool } from '@openai/agents';
 import type { ToolRunner } from '../core/contracts/tool.ts';
+import { importPeer } from '../core/import-peer.ts';
 import type { OpenAiOptions } from './openai.ts';
-import { bindTools, importPeer, toUnreadableCall } from './runner.ts';
+import { bindTools, toUnreadableCall } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
 export { toMemoryPrompt } from './memory-prompt.ts';
@@ -25,8 +26,11 @@ export async function toOpenAiAgentTools(
   runner: ToolRunner,
   options: OpenAiOptions,
 ): Promise<FunctionTool[]> {
-  const load = () => import('@openai/agents');
-  const peer = await importPeer('toOpenAiAgentTools', '@openai/agents', load);
+  const peer = await importPeer('toOpenAiAgentTools', {
+    packages: ['@openai/agents'],
+    load: () => import('@openai/agents'),
+    parts: ['tool', 'getCurrentTrace', 'ModelBehaviorError'],
+  });
   const { tool: toTool, getCurrentTrace, ModelBehaviorError } = peer;
   const bound = await bindTools(runner, options);
   return bound.map((tool) => {

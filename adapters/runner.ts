@@ -275,31 +275,6 @@ function toUnknownTool(name: string, tools: readonly BoundTool[]): ToolOutcome {
   );
 }
 
-/**
- * Imports a framework when it is first needed. Rejects with `INVALID_REQUEST` and what to install
- * when it is not there.
- */
-export async function importPeer<Module>(
-  adapter: string,
-  peer: string,
-  load: () => Promise<Module>,
-): Promise<Module> {
-  try {
-    return await load();
-  } catch (cause) {
-    const { code } = Object(cause) as { code?: unknown };
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
-    throw new MemoryError(
-      'INVALID_REQUEST',
-      `${adapter} needs a package that is not installed: npm install ${peer}`,
-      {
-        ...{ cause, details: { package: peer } },
-        action: `Run npm install ${peer}, and start the app again.`,
-      },
-    );
-  }
-}
-
 /** What a call that threw comes to; `rename` names tools as the model knows them. */
 export function toFailedOutcome(
   thrown: unknown,

@@ -1,8 +1,9 @@
 import type { LanguageModelMiddleware, ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
 import { toErrorText } from '../core/errors.ts';
+import { importPeer } from '../core/import-peer.ts';
 import { createMemoryPrompt, type MemoryPromptOptions } from './memory-prompt.ts';
-import { bindTools, importPeer, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
+import { bindTools, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
 export type { MemoryPromptOptions } from './memory-prompt.ts';
@@ -28,8 +29,11 @@ export async function toVercelAiTools(
   runner: ToolRunner,
   options: StrictAdapterOptions,
 ): Promise<ToolSet> {
-  const load = () => import('ai');
-  const { tool: toTool, jsonSchema } = await importPeer('toVercelAiTools', 'ai', load);
+  const { tool: toTool, jsonSchema } = await importPeer('toVercelAiTools', {
+    packages: ['ai'],
+    load: () => import('ai'),
+    parts: ['tool', 'jsonSchema'],
+  });
   const bound = await bindTools(runner, options);
   const entries = bound.map((tool) => [
     tool.name,

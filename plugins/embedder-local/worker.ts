@@ -134,6 +134,8 @@ function onProgress(event: { status: string; file?: string; loaded?: number; tot
 async function load(): Promise<Extractor> {
   const { env, pipeline } = (await import(options.transformers)) as Transformers;
   const { fetch: fetchFile } = env;
+  // An older major has no such hook.
+  if (typeof fetchFile !== 'function') throw Object.assign(new Error(), { code: 'TOO_OLD' });
   env.cacheDir = options.cacheDir;
   env.remoteHost = options.baseUrl;
   env.allowLocalModels = options.isFolder;
@@ -168,7 +170,7 @@ const NO_SUCH_FILE = new Set([401, 403, 404]);
  */
 function toFailure(error: unknown): ProviderFailure {
   const { code, message = '' } = error as { code?: unknown; message?: string };
-  if (code === 'ERR_MODULE_NOT_FOUND') {
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'TOO_OLD') {
     return { reason: 'not_installed', problem: 'no_transformers' };
   }
   const refused = [...refusals].find(([url]) => message.includes(`"${url}"`))?.[1];

@@ -7,6 +7,7 @@ import type {
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
+import { importPeer } from '../../core/import-peer.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
@@ -94,7 +95,11 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
 
 async function importSdk() {
   try {
-    return await import('@anthropic-ai/sdk');
+    return await importPeer('The model', {
+      packages: ['@anthropic-ai/sdk'],
+      load: () => import('@anthropic-ai/sdk'),
+      parts: ['Anthropic'],
+    });
   } catch (cause) {
     throw createProviderError(
       'MODEL_FAILED',

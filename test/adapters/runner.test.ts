@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import { bindCalls, bindTools, importPeer, runWithText } from '../../adapters/runner.ts';
+import { bindCalls, bindTools, runWithText } from '../../adapters/runner.ts';
 import type {
   BuiltInTools,
   ToolArguments,
@@ -210,22 +210,6 @@ describe('a call that no tool is run for', () => {
     const reason = new Error('Stopped.');
     const stopped = runUnknown('memory_nothing', { signal: AbortSignal.abort(reason) });
     await expect(stopped).rejects.toBe(reason);
-  });
-});
-
-describe('importPeer', () => {
-  it('says what to install when a package is not there', async () => {
-    const missing = 'a-package-that-is-not-there';
-    const load = () => import(/* @vite-ignore */ missing);
-    await expect(importPeer('toTools', missing, load)).rejects.toMatchObject({
-      code: 'INVALID_REQUEST',
-      message: `toTools needs a package that is not installed: npm install ${missing}`,
-    });
-  });
-
-  it('leaves any other failure of a package as it is', async () => {
-    const broken = new SyntaxError('It does not parse.');
-    await expect(importPeer('toTools', 'x', () => Promise.reject(broken))).rejects.toBe(broken);
   });
 });
 
