@@ -32,7 +32,8 @@ module.exports = {
       name: 'errors-import-nothing',
       severity: 'error',
       from: { path: '^core/errors\\.ts$' },
-      to: {},
+      // Messages quote what they were given, and no half character of it.
+      to: { pathNot: '^core/take-text\\.ts$' },
     },
     {
       name: 'contracts-are-types-alone',
@@ -93,7 +94,7 @@ module.exports = {
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
           '^core/(errors|foreign-json|import-peer|memory-instructions)\\.ts$',
-          '^core/(page|pause|temporary-folders|time)\\.ts$',
+          '^core/(page|pause|take-text|temporary-folders|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',
@@ -127,7 +128,7 @@ module.exports = {
         path: '^(core|plugins|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/(errors|import-peer|memory-instructions|foreign-json)\\.ts$',
+          '^core/(errors|import-peer|memory-instructions|foreign-json|take-text)\\.ts$',
           '^core/edits/prompt-text\\.ts$',
           '^core/files/(line-ends|paths|replace-text)\\.ts$',
           '^core/schemas/(strict-schema|tool-prefix)\\.ts$',

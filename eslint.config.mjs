@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import regexp from 'eslint-plugin-regexp';
+import ts from 'typescript';
 import vue from 'eslint-plugin-vue';
 import tseslint from 'typescript-eslint';
 
@@ -23,6 +24,51 @@ const rawSql = ['TemplateLiteral[expressions.length>0]', 'BinaryExpression[opera
     message: 'Raw SQL takes bound parameters, never text put together.',
   }),
 );
+
+/**
+ * Lengths: numbers that are no lengths of dates and ids, constants, and what is named like a limit.
+ *
+ * @param {any} node
+ * @returns {boolean}
+ */
+const isLimit = (node) =>
+  (node.type === 'Literal' && node.value >= 32) ||
+  (node.type === 'Identifier' &&
+    /^(?:[A-Z][A-Z\d_]*|room|half|most|limit|max[A-Z]\w*)$/.test(node.name)) ||
+  (node.type === 'MemberExpression' && isLimit(node.object)) ||
+  (node.type === 'UnaryExpression' && isLimit(node.argument)) ||
+  (node.type === 'BinaryExpression' && (isLimit(node.left) || isLimit(node.right)));
+
+/** Finds cuts of texts by their length, which can end in half a character. */
+const takeText = {
+  meta: {
+    type: 'problem',
+    schema: [],
+    messages: { cut: 'A text is cut with takeStart, takeEnd or takeBytes of core/take-text.ts.' },
+  },
+  /** @param {any} context */
+  create(context) {
+    const { getTypeAtLocation, program } = context.sourceCode.parserServices;
+    return {
+      /** @param {any} node */
+      CallExpression(node) {
+        const { callee } = node;
+        const name = callee.type === 'MemberExpression' ? callee.property.name : undefined;
+        if (!['slice', 'substring', 'substr'].includes(name)) return;
+        const end = node.arguments[1] ?? node.arguments[0];
+        const isFromEnd = node.arguments.length > 1 || end?.type === 'UnaryExpression';
+        if (end === undefined || !isFromEnd || !isLimit(end)) return;
+        // Digits of a hash.
+        if (callee.object.callee?.property?.name === 'digest') return;
+        const type = program.getTypeChecker().getNonNullableType(getTypeAtLocation(callee.object));
+        /** @param {ts.Type} one */
+        const isText = (one) => (one.flags & ts.TypeFlags.StringLike) !== 0;
+        if (type.isUnion() ? type.types.every(isText) : isText(type))
+          context.report({ node, messageId: 'cut' });
+      },
+    };
+  },
+};
 
 const environment = {
   selector: 'MemberExpression[object.name="process"][property.name="env"]',
@@ -86,6 +132,12 @@ export default tseslint.config(
       'no-console': 'error',
       'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql, environment],
     },
+  },
+  {
+    files: ['core/**/*.ts', 'plugins/**/*.ts', 'adapters/**/*.ts', 'console/src/**/*.ts'],
+    ignores: ['core/testing/**'],
+    plugins: { texts: { rules: { take: takeText } } },
+    rules: { 'texts/take': 'error' },
   },
   {
     files: ['test/**'],

@@ -11,6 +11,7 @@ import {
 } from '../core/files/line-ends.ts';
 import { applySplices, findEdit } from '../core/files/replace-text.ts';
 import { type AdapterOptions, bindTools, type BoundCall, toFailedOutcome } from './runner.ts';
+import { takeStart } from '../core/take-text.ts';
 
 export type { AdapterOptions } from './runner.ts';
 
@@ -108,7 +109,7 @@ function runCommand(input: Record<string, unknown>, execute: Execute): Promise<s
     case 'rename':
       return rename(text('old_path'), text('new_path'), execute);
     default:
-      throw new Answer(`Error: There is no command ${String(command).slice(0, 64)}.`);
+      throw new Answer(`Error: There is no command ${takeStart(String(command), 64)}.`);
   }
 }
 
@@ -313,10 +314,10 @@ async function listFiles(
 function toVirtualPath(path: string): string {
   const plain = withoutSlash(path);
   if (plain !== ROOT && !plain.startsWith(`${ROOT}/`)) {
-    throw new Answer(`Error: Path must start with ${ROOT}, got: ${path.slice(0, 200)}`);
+    throw new Answer(`Error: Path must start with ${ROOT}, got: ${takeStart(path, 200)}`);
   }
   if (leavesRoot(plain.slice(ROOT.length))) {
-    throw new Answer(`Error: Path ${path.slice(0, 200)} would escape ${ROOT} directory`);
+    throw new Answer(`Error: Path ${takeStart(path, 200)} would escape ${ROOT} directory`);
   }
   return `user${plain.slice(ROOT.length)}`;
 }

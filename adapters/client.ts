@@ -8,6 +8,7 @@ import type {
   TypedToolRunner,
 } from '../core/contracts/tool.ts';
 import type { ErrorBody, ErrorCode } from '../core/errors.ts';
+import { takeEnd } from '../core/take-text.ts';
 
 export type {
   BuiltInTools,
@@ -306,7 +307,7 @@ function toSaid(
     if (role === 'assistant') before.push(text);
     if (role !== 'user') continue;
     // The end, because the question is there.
-    const context = [...before.join('\n\n')].slice(-LONGEST_TEXT).join('');
+    const context = takeEnd(before.join('\n\n'), LONGEST_TEXT);
     const fact = {
       text,
       ...(context === '' ? {} : { context }),

@@ -3,6 +3,7 @@ import { promptText, type PromptText, toPromptLines } from '../core/edits/prompt
 import { parseUserId } from '../core/files/paths.ts';
 import { memoryInstructions } from '../core/memory-instructions.ts';
 import { type AdapterOptions, toFailedOutcome } from './runner.ts';
+import { takeEnd } from '../core/take-text.ts';
 
 /** Whose memory stands in front of the model, and how much of it. */
 export interface MemoryPromptOptions extends AdapterOptions {
@@ -99,7 +100,7 @@ function findQuestion(messages: readonly object[]): string {
   });
   const question = texts.filter((text) => text !== '').join('\n');
   // A picture alone asks nothing; files with context: always are found all the same.
-  return question.trim() === '' ? '-' : question.slice(-QUESTION_CHARS).toWellFormed();
+  return question.trim() === '' ? '-' : takeEnd(question, QUESTION_CHARS);
 }
 
 /** Results of tools are messages of the user in Anthropic's API. */

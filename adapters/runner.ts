@@ -9,6 +9,7 @@ import { type ErrorCode, MemoryError, toErrorText, toolNotFound } from '../core/
 import { parseUserId } from '../core/files/paths.ts';
 import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 import { nameTools } from '../core/schemas/tool-prefix.ts';
+import { takeStart } from '../core/take-text.ts';
 
 /** Which tools a model gets, and for whom they run. The same for every adapter. */
 export interface AdapterOptions {
@@ -271,7 +272,7 @@ export function toUnreadableCall(cause: unknown): ToolOutcome {
 function toUnknownTool(name: string, tools: readonly BoundTool[]): ToolOutcome {
   const known = tools.map((tool) => tool.name).join(', ');
   return toFailedOutcome(
-    new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}, but ${known}.`),
+    new MemoryError('TOOL_NOT_FOUND', `There is no tool ${takeStart(name, 64)}, but ${known}.`),
   );
 }
 

@@ -1,4 +1,5 @@
 import { isProviderError } from './provider-failure.ts';
+import { takeStart } from './take-text.ts';
 
 /** An error as the log has it. */
 export interface DescribedError {
@@ -41,7 +42,7 @@ function describe(
   return {
     name: isProviders ? 'Error' : name,
     ...(typeof code === 'string' && !isProviders ? { code } : {}),
-    ...(quotes ? {} : { message: message.slice(0, MESSAGE_LIMIT) }),
+    ...(quotes ? {} : { message: takeStart(message, MESSAGE_LIMIT) }),
     ...(stack === undefined || at < 0 ? {} : { stack: stack.slice(at + message.length + 1) }),
     ...(cause === undefined || depth >= CAUSE_LIMIT
       ? {}

@@ -1,3 +1,4 @@
+import { takeStart } from './take-text.ts';
 /**
  * The one table of error codes. A code is API: it is never renamed, and each has one HTTP status,
  * one default message and one sentence that says what to do next.
@@ -540,7 +541,7 @@ export function toolNotFound(names: readonly string[], details?: Record<string, 
       ? [`${name} is off: turn it on with ${SWITCHED_OFF[name]}.`]
       : [],
   );
-  const shown = names.map((name) => name.slice(0, 64)).join(', ');
+  const shown = names.map((name) => takeStart(name, 64)).join(', ');
   return new MemoryError('TOOL_NOT_FOUND', [`There is no tool ${shown}.`, ...settings].join(' '), {
     details,
   });

@@ -41,7 +41,7 @@ function toUtf8Length(codePoint: number): number {
 /** How far a character can reach, in units: the longest emoji have fewer than 40. */
 const WINDOW = 64;
 
-const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let characters: Intl.Segmenter | undefined;
 
 /** Two characters that nothing joins. */
 const PLAIN = /^[\x20-\x7e\n]{2}$/;
@@ -54,6 +54,8 @@ function findBoundary(text: string, at: number, side: 'before' | 'after'): numbe
   let start = Math.max(0, at - WINDOW);
   // Two of these letters are a flag: which two depends on where a row of flags begins.
   while (start > 0 && isOfFlag(text.charCodeAt(start))) start -= 1;
+  // Made late: most processes and pages cut no text.
+  characters ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   const found = characters.segment(text.slice(start, at + WINDOW)).containing(at - start);
   const from = start + (found?.index ?? 0);
   const to = from + (found?.segment.length ?? 0);

@@ -8,6 +8,7 @@ import type { RouteLocationRaw } from 'vue-router';
 import { type CallSelection, toCallQuery } from './calls.ts';
 import { count } from './story.ts';
 import { formatDuration, formatTime } from './times.ts';
+import { takeEnd } from '../../core/take-text.ts';
 
 /** A chart, and its data as rows of a table. */
 export interface DashboardChart {
@@ -238,7 +239,7 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
   const labelOf = (id: unknown) => labels.get(String(id)) ?? String(id);
   const formatter = ({ name }: { name: string }) => {
     const text = labelOf(name).replace(/^users\//, '');
-    return text.length > LONGEST_LABEL ? `…${text.slice(1 - LONGEST_LABEL)}` : text;
+    return text.length > LONGEST_LABEL ? `…${takeEnd(text, LONGEST_LABEL - 1)}` : text;
   };
   return {
     tooltip: {

@@ -26,6 +26,7 @@ import { ARCHIVE_PATHS, PART_LINES } from './export.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import { type ArchivedChain, ChainReader } from './read-chain.ts';
 import { decodeText, quote, readTar, type TarEntry } from './tar.ts';
+import { takeStart } from '../take-text.ts';
 
 /** What bounds the work on an archive, whatever it holds. */
 export const ARCHIVE_LIMITS = {
@@ -455,7 +456,7 @@ function parseManifest(content: Buffer): ArchiveManifest {
   }
   if (version !== 1) {
     throw invalidArchive(
-      `The archive has the format version ${JSON.stringify(version)?.slice(0, 20)}; this service reads version 1.`,
+      `The archive has the format version ${takeStart(JSON.stringify(version ?? null), 20)}; this service reads version 1.`,
     );
   }
   return parseJson(content, checkManifest, ARCHIVE_PATHS.manifest);
@@ -487,7 +488,7 @@ function named<T>(path: string, check: () => T): T {
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     throw new MemoryError(error.code, `${quote(path)}: ${error.message}`, {
-      details: { ...error.details, path: path.slice(0, 700) },
+      details: { ...error.details, path: takeStart(path, 700) },
     });
   }
 }

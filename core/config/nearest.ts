@@ -1,3 +1,5 @@
+import { takeStart } from '../take-text.ts';
+
 /**
  * Guesses which name a mistyped one meant: the candidate with the fewest edits, if they are at most
  * a third of its length; else `null`.
@@ -6,7 +8,7 @@ export function nearest(name: string, candidates: readonly string[]): string | n
   let best: string | null = null;
   let bestDistance = Infinity;
   for (const candidate of candidates) {
-    const distance = editDistance(name.slice(0, 100), candidate);
+    const distance = editDistance(takeStart(name, 100), candidate);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best !== null && bestDistance <= Math.ceil(best.length / 3) ? best : null;

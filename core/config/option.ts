@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import { ConfigError, Mistakes } from './error.ts';
 import { nearest } from './nearest.ts';
+import { takeStart } from '../take-text.ts';
 
 /** One option. This is the only place for its schema, default and description. */
 export interface Option {
@@ -138,7 +139,7 @@ export function maskUrl(text: string): string {
 function show(value: unknown): string {
   const text = typeof value === 'string' ? maskUrl(value) : value;
   const json = typeof text === 'function' ? 'a function' : (JSON.stringify(text) ?? String(text));
-  return json.length > 100 ? `${json.slice(0, 97)}…` : json;
+  return json.length > 100 ? `${takeStart(json, 97)}…` : json;
 }
 
 function format(value: number | undefined): string {

@@ -15,6 +15,7 @@ import {
   touchedBy,
   type Workspace,
 } from './workspace.ts';
+import { takeStart } from '../take-text.ts';
 
 /** The catalog of a user's memory. */
 export const INDEX_PATH = 'user/index.md';
@@ -249,7 +250,7 @@ export function* findNewSpecifics(
   let room = LINKED_CHARACTERS;
   for (const link of new Set(isEntry ? findLinks(texts.join('\n'), INDEX_PATH) : [])) {
     yield null;
-    const text = memory.text(link)?.slice(0, room) ?? '';
+    const text = takeStart(memory.text(link) ?? '', room);
     linked.push(link, text);
     room -= text.length;
   }

@@ -3,6 +3,7 @@ import type { JsonSchema } from '../contracts/tool.ts';
 import { findJson, parseReply } from '../json-reply.ts';
 import { DREAM_KINDS, VERDICTS } from '../schemas/dreams.ts';
 import { nullable, strict, strictObject } from '../schemas/shapes.ts';
+import { takeStart } from '../take-text.ts';
 
 export { DREAM_KINDS, VERDICTS };
 
@@ -161,7 +162,7 @@ function parseOperation(
   return {
     number,
     kind: kind as EditKind,
-    reason: reason.slice(0, LIMITS.line),
+    reason: takeStart(reason, LIMITS.line),
     remove: removed,
     add: added,
     sources: named,

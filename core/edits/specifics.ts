@@ -7,6 +7,7 @@ import { fold } from '../language/fold.ts';
 import { toNumber, withDigits } from '../language/number-words.ts';
 import { listWeekdays } from '../language/time-words.ts';
 import { isTopic, relationOf } from '../language/words.ts';
+import { takeStart } from '../take-text.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';
@@ -37,8 +38,8 @@ function* toPieces(text: string, overlap: number): Generator<string> {
   for (const line of toLines(text)) {
     let from = 0;
     while (line.length - from > PIECE) {
-      const part = line.slice(from, from + PIECE);
-      const end = CUT.exec(part)?.[0].length ?? PIECE;
+      const part = takeStart(line.slice(from), PIECE);
+      const end = CUT.exec(part)?.[0].length ?? part.length;
       yield part.slice(0, end);
       from += end - overlap;
     }

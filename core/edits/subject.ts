@@ -6,6 +6,7 @@ import { isOpener } from '../language/sentence-starters.ts';
 import { isTopic, relationOf } from '../language/words.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
 import { fold } from '../language/fold.ts';
+import { takeStart } from '../take-text.ts';
 
 /** Whom or what a line is about. */
 export interface Subject {
@@ -119,7 +120,7 @@ function takeSample(workspace: Workspace, paths: readonly string[]): string {
       length += text.length + 1;
     }
   }
-  return texts.join('\n').slice(0, SAMPLE_LENGTH);
+  return takeStart(texts.join('\n'), SAMPLE_LENGTH);
 }
 
 function isSame(one: Subject | null, other: Subject | null): boolean {

@@ -13,6 +13,7 @@ import type {
 import { toTime } from '../time.ts';
 import type { AdminCaller } from './admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
+import { takeEnd, takeStart } from '../take-text.ts';
 
 /** The most files and bytes that one page looks at. */
 const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;
@@ -149,7 +150,7 @@ function findLines(
 function cutLine(text: string, at: number): string {
   if (text.length <= LINE_CHARACTERS) return text;
   const from = Math.max(0, Math.min(at - CHARACTERS_BEFORE, text.length - LINE_CHARACTERS));
-  return text.slice(from, from + LINE_CHARACTERS).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '');
+  return takeStart(takeEnd(text, text.length - from), LINE_CHARACTERS);
 }
 
 function toComparable(text: string): string {

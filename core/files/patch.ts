@@ -5,6 +5,7 @@ import { type MarkdownLine, readStructure } from '../markdown/structure.ts';
 import { findLineEnd, type LineEnd, withLineEnds } from './line-ends.ts';
 import { PatchBudget } from './patch-budget.ts';
 import { applySplices, findEdit, type Splice } from './replace-text.ts';
+import { takeStart } from '../take-text.ts';
 
 /** The most line numbers that the error of an ambiguous edit lists. */
 const NAMED_LINES = 20;
@@ -113,7 +114,7 @@ function findSectionEnd(text: string, wanted: string): { end: number; isBeforeTe
   if (match === undefined) {
     throw new MemoryError('PATCH_NOT_FOUND', 'append.afterHeading: there is no such heading.', {
       details: {
-        headings: sections.slice(0, NAMED_LINES).map(({ title }) => title.slice(0, 100)),
+        headings: sections.slice(0, NAMED_LINES).map(({ title }) => takeStart(title, 100)),
       },
     });
   }

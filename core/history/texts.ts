@@ -6,6 +6,7 @@ import { hashText } from '../files/content.ts';
 import { createPause } from '../pause.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
+import { takeStart } from '../take-text.ts';
 
 /** The contents that a storage's revisions lead to. */
 export interface Texts {
@@ -70,7 +71,7 @@ export function isWhole(revision: RevisionRecord): boolean {
 
 /** The error for a revision that there is none of, or none any more. */
 export function revisionNotFound(id: string): MemoryError {
-  return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+  return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });
 }
 
 /** Walks from the head to a version's content; `null` if it didn't exist or is pruned. */

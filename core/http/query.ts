@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../contracts/tool.ts';
 import { invalidField } from '../errors.ts';
 import { compileSchema } from '../schemas/validate.ts';
+import { takeStart } from '../take-text.ts';
 
 type Query = Record<string, unknown>;
 
@@ -48,7 +49,7 @@ function parse(querystring: string): Query {
     const equals = pair.indexOf('=');
     const key = decode(equals < 0 ? pair : pair.slice(0, equals), null);
     if (key in query) {
-      throw invalidField(`/${key.slice(0, 100)}`, 'is given more than once');
+      throw invalidField(`/${takeStart(key, 100)}`, 'is given more than once');
     }
     query[key] = equals < 0 ? '' : decode(pair.slice(equals + 1), key);
   }
@@ -61,6 +62,6 @@ function decode(text: string, key: string | null): string {
   } catch {
     const message = 'has a malformed escape';
     if (key === null) throw invalidField('', message, 'The query string');
-    throw invalidField(`/${key.slice(0, 100)}`, message);
+    throw invalidField(`/${takeStart(key, 100)}`, message);
   }
 }

@@ -3,6 +3,7 @@ import formatsModule from 'ajv-formats';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { removeAbsentNulls } from './absent-nulls.ts';
+import { takeStart } from '../take-text.ts';
 
 /** One fault of a value: where, as a JSON pointer (`/edits/0/oldText`), and why. */
 export interface SchemaIssue {
@@ -137,7 +138,7 @@ function nameTypes(types: string | readonly string[]): string {
 
 /** RFC 6901; the caller chooses the name of a member, so it is cut. */
 function toPointer(parent: string, name: unknown): string {
-  const cut = String(name).slice(0, NAME_LIMIT).toWellFormed();
+  const cut = takeStart(String(name), NAME_LIMIT);
   return `${parent}/${cut.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 

@@ -1,4 +1,5 @@
 import type { SpanAttributes } from '../contracts/records.ts';
+import { takeStart } from '../take-text.ts';
 
 /**
  * The attributes that an event may carry: counts, sizes, versions, model names and token counts.
@@ -69,5 +70,5 @@ function read(attributes: SpanAttributes, key: string): unknown {
 }
 
 function cut(text: string): string {
-  return text.slice(0, TEXT_LIMIT).toWellFormed();
+  return takeStart(text, TEXT_LIMIT);
 }

@@ -23,6 +23,7 @@ import { parseTraceId, parseTraceparent } from '../telemetry/trace-context.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
 import { parseActor } from '../files/actor.ts';
 import { isTimeZone } from '../time-zone.ts';
+import { takeStart } from '../take-text.ts';
 
 /** Names that the service alone may give a caller. */
 type ReservedActor = 'playground' | 'dream-agent';
@@ -350,7 +351,7 @@ function attemptParse<T>(parse: () => T): Parsed<T> {
 
 function parseCallerCallId(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null;
-  return value.slice(0, CALLER_CALL_ID_LENGTH).toWellFormed();
+  return takeStart(value, CALLER_CALL_ID_LENGTH);
 }
 
 function toIdempotency(

@@ -22,6 +22,7 @@ import {
 import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 /** The runs of this process, and what people do with the runs of all. */
 export interface Runs {
@@ -78,7 +79,7 @@ export function createRuns(
   async function find(id: string): Promise<DreamRunRecord> {
     const run = await dreams.run(id);
     if (run !== null) return run;
-    throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+    throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });
   }
 
   /** Like `find`, but reconciles an interrupted run first. */

@@ -15,6 +15,7 @@ import { DREAM_LOG, toLogged } from './dream-log.ts';
 import type { WrittenOperations } from './life-cycle.ts';
 import { type OpenWrite, pathsOf, type RunOperation } from './operations.ts';
 import { ACTOR, type ActiveRun } from './run.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 /** How often a write is planned again while others write the same files. */
 const TRIES = 5;
@@ -254,5 +255,5 @@ function countKinds(applied: readonly ExaminedOperation[], path: string): string
 function toReason(applied: readonly ExaminedOperation[], path: string): string {
   const reasons = applied.filter((one) => pathsOf(one).includes(path));
   const text = [...new Set(reasons.map(({ operation }) => operation.reason.trim()))].join(' ');
-  return (text === '' ? 'Tidied by dreaming.' : text).slice(0, 1_000).toWellFormed();
+  return takeStart(text === '' ? 'Tidied by dreaming.' : text, 1_000);
 }

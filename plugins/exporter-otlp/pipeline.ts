@@ -5,6 +5,7 @@ import { openAgents } from './agent.ts';
 import type { OtlpSdk } from './sdk.ts';
 import type { OtlpSettings } from './settings.ts';
 import { countSpans, createTraces } from './spans.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 /** In UTF-16 units: what a log line quotes of a failure. */
 const REASON_LIMIT = 200;
@@ -40,7 +41,7 @@ export async function openPipeline(
     if (error === null) {
       if (isFailing) log.info({ exporter: 'otlp' }, 'the collector takes spans again');
     } else if (!isFailing) {
-      const reason = error instanceof Error ? error.message.slice(0, REASON_LIMIT) : 'unknown';
+      const reason = error instanceof Error ? takeStart(error.message, REASON_LIMIT) : 'unknown';
       log.warn({ exporter: 'otlp', reason }, 'the collector does not take spans');
     }
     isFailing = error !== null;

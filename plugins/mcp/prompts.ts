@@ -10,6 +10,7 @@ import {
 import { MemoryError } from '../../core/errors.ts';
 import { parseTime, toTime } from '../../core/time.ts';
 import { type Call, listAllFiles } from './resources.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 /** What a user picks in the app: a text that is put to the model, with what memory holds already in it. */
 interface Prompt {
@@ -73,7 +74,7 @@ export async function getPrompt(
     const known = prompts.map((one) => one.name).join(', ');
     throw new MemoryError(
       'INVALID_REQUEST',
-      `There is no prompt ${name.slice(0, 64)}, but ${known}.`,
+      `There is no prompt ${takeStart(name, 64)}, but ${known}.`,
     );
   }
   const { argument, description } = prompt;

@@ -11,6 +11,7 @@ import type {
   ToolRunner,
 } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 const SCHEME = 'memory://';
 const PAGE_SIZE = 100;
@@ -64,7 +65,7 @@ export async function completePath(
 ): Promise<CompleteResult> {
   const known = listResourceTemplates().resourceTemplates;
   if (!known.some(({ uriTemplate }) => uriTemplate === template)) {
-    throw new MemoryError('INVALID_REQUEST', `There is no template ${template.slice(0, 200)}.`);
+    throw new MemoryError('INVALID_REQUEST', `There is no template ${takeStart(template, 200)}.`);
   }
   const folder = template.slice(SCHEME.length, template.indexOf('{'));
   const listed = await runner

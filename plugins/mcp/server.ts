@@ -17,6 +17,7 @@ import {
 } from './resources.ts';
 import type { McpSdk } from './sdk.ts';
 import { toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 /** What a client is given. */
 export interface McpOptions {
@@ -169,7 +170,7 @@ async function toOffered(runner: ToolRunner, name: string, options: McpOptions):
   const plain = toPlain(name);
   if (plain !== null && offered.some((tool) => tool.name === plain)) return plain;
   const names = offered.map((tool) => toShown(tool.name)).join(', ');
-  throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}, but ${names}.`);
+  throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${takeStart(name, 64)}, but ${names}.`);
 }
 
 /** Names tools in the text of an error as the client knows them. */

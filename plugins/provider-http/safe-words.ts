@@ -1,4 +1,5 @@
 import { PROVIDER_MESSAGE_CHARS } from '../../core/provider-failure.ts';
+import { takeStart } from '../../core/take-text.ts';
 
 /** A provider's words are read up to here. */
 const READ_CHARS = 400;
@@ -12,8 +13,7 @@ const GAP = '…';
  */
 export function toSafeWords(words: string, sent: string | null): string | null {
   const model = /"model":"([^"\\]{1,100})"/.exec(sent ?? '')?.[1] ?? null;
-  const shown = words
-    .slice(0, READ_CHARS)
+  const shown = takeStart(words, READ_CHARS)
     // The escapes of JSON would become letters of the next word.
     .replace(/\\(?:u[\da-f]{4}|x[\da-f]{2}|.)/giu, ' ')
     .split(/[\s\p{C}\p{Z}]+/u)

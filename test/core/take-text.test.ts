@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toSegment } from '../../core/archive/foreign/format.ts';
+import { quote } from '../../core/archive/tar.ts';
+import { describeError } from '../../core/describe-error.ts';
+import { toolNotFound } from '../../core/errors.ts';
 import { takeBytes, takeEnd, takeStart } from '../../core/take-text.ts';
+import { sanitiseAttributes } from '../../core/telemetry/sanitise.ts';
 
 const FAMILY = '👨‍👩‍👧';
 const texts = fc.oneof(
@@ -17,6 +22,25 @@ function boundaries(text: string): Set<number> {
   const segments = new Intl.Segmenter('en').segment(text);
   return new Set([...segments].map(({ index }) => index).concat(text.length));
 }
+
+describe('what quotes a text that was given', () => {
+  const long = (units: number) => `${'x'.repeat(units - 1)}👍🏽${'y'.repeat(1_000)}`;
+  const limits = [20, 64, 97, 100, 200, 500, 700, 1_000];
+
+  it.each<[string, (text: string) => unknown]>([
+    ['the error of a tool', (text) => toolNotFound([text]).message],
+    ['the log of an error', (text) => describeError(new Error(text)).message],
+    ['a path of an archive', (text) => JSON.parse(quote(text)) as unknown],
+    ['an attribute of a span', (text) => sanitiseAttributes({ model: text })['model']],
+    ['a name from another program', (text) => toSegment(text)],
+  ])('ends it with a whole character: %s', (_what, show) => {
+    for (const limit of limits) {
+      const shown = String(show(long(limit)));
+      expect(shown.isWellFormed()).toBe(true);
+      expect(shown).not.toMatch(/\ufffd|\u{1f44d}(?!\u{1f3fd})/u);
+    }
+  });
+});
 
 describe('a text that is cut', () => {
   it('ends with a whole character at the front, at the back, and by bytes', () => {

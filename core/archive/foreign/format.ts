@@ -3,6 +3,7 @@ import type { SkippedItem } from '../../schemas/archive.ts';
 import { invalidArchive } from '../invalid-archive.ts';
 import { decodeText, quote } from '../tar.ts';
 import type { ForeignJson } from './json.ts';
+import { takeBytes } from '../../take-text.ts';
 
 /** What bounds the work on an export of another program. */
 export const FOREIGN_LIMITS = {
@@ -106,11 +107,7 @@ export function toSegment(name: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, '')
     .replace(/[/\\:*?"<>|%\s]+/gu, '-')
     .normalize('NFC');
-  let short = '';
-  for (const character of clean) {
-    if (Buffer.byteLength(short + character) > MAX_SEGMENT_BYTES) break;
-    short += character;
-  }
+  const short = takeBytes(clean, MAX_SEGMENT_BYTES);
   // Dots at the start make hidden files, and at the end no path.
   let [from, to] = [0, short.length];
   while (from < to && '.-'.includes(short.charAt(from))) from += 1;

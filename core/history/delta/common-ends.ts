@@ -1,3 +1,5 @@
+/* eslint texts/take: off -- Parts are compared and not kept. */
+
 /** UTF-16 units per comparison: `===` on slices is several times faster than a loop over units. */
 const COMPARED_UNITS = 256;
 

@@ -18,6 +18,7 @@ import {
   toEmbeddedParts,
 } from './embedded-text.ts';
 import { normalise } from './passage-vectors.ts';
+import { takeStart } from '../../take-text.ts';
 
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };
@@ -215,7 +216,7 @@ export function createEmbedding(
       return vectors[0] as Float32Array;
     },
     async embedQuestion(question, call) {
-      const whole = question.slice(0, QUESTION_LENGTH).toWellFormed().trim();
+      const whole = takeStart(question, QUESTION_LENGTH).trim();
       const text = takeTokens(whole, Math.max(1, roomBehind(prefixes.question)));
       if (text === '') return { degraded: 'The question is empty.' };
       const key = hashText(text);

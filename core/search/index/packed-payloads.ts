@@ -64,6 +64,7 @@ export class PackedPayloads implements FilePayloads {
 
   #termOf(number: number): string {
     const next = this.#starts[number + 1] ?? this.#terms.length;
+    // eslint-disable-next-line texts/take -- Between two whole terms.
     return this.#terms.slice(this.#starts[number], next - SEPARATOR.length);
   }
 

@@ -3,6 +3,7 @@ import { isEnglish } from '../text/language.ts';
 import { rowTermOf } from '../index/postings.ts';
 import { readLanguageHints } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
+import { takeEnd, takeStart } from '../../take-text.ts';
 
 /** A question in terms of the index. */
 export interface SearchQuery {
@@ -79,7 +80,7 @@ export function toTermQuery(term: string): SearchQuery {
 export function cutMiddle(text: string): string {
   if (text.length <= MAX_QUERY_LENGTH) return text;
   const half = MAX_QUERY_LENGTH / 2;
-  return `${text.slice(0, half)}\n${text.slice(-half)}`;
+  return `${takeStart(text, half)}\n${takeEnd(text, half)}`;
 }
 
 /** The terms to look up, each once. */

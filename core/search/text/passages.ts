@@ -1,6 +1,7 @@
 import { isNamed, MAX_TITLE_LENGTH, nestHeading, toTrail } from '../../markdown/sections.ts';
 import { type Heading, type MarkdownLine, readStructureInSteps } from '../../markdown/structure.ts';
 import { atOnce } from '../../pause.ts';
+import { takeStart } from '../../take-text.ts';
 
 /** A part of a file that a find can return. */
 export interface Passage {
@@ -174,7 +175,7 @@ class Splitter {
     let context = '';
     if (isSame && kind === 'table') {
       context = block.context || this.#text.slice(block.first.start, block.first.end);
-      context = context.slice(0, MAX_TABLE_HEAD_LENGTH);
+      context = takeStart(context, MAX_TABLE_HEAD_LENGTH);
     }
     this.#flush();
     this.#block = { kind, first: line, last: line, indent, context };

@@ -2,6 +2,7 @@ import type { FoundFile } from '../../search/search-caches.ts';
 import type { Hit } from '../../search/search.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { toTime } from '../../time.ts';
+import { takeStart } from '../../take-text.ts';
 
 /** Lines of one file that stand in the context. */
 export interface Range {
@@ -100,7 +101,7 @@ export function cutToFit([range]: readonly Range[], maxChars: number): Range | n
 function cutText(text: string, room: number): string {
   if (text.length <= room) return text;
   if (room <= 0) return '';
-  const head = text.slice(0, room);
+  const head = takeStart(text, room);
   const lineEnd = head.lastIndexOf('\n');
   if (lineEnd >= room / 2) return head.slice(0, lineEnd).trimEnd();
   if (isSpace(text.charAt(room))) return head.trimEnd();
@@ -109,8 +110,7 @@ function cutText(text: string, room: number): string {
   const words = head.slice(0, wordEnd).trimEnd();
   // A script without spaces, or one endless word: between characters, whole ones.
   if (words.length >= room / 2) return words;
-  const last = head.charCodeAt(head.length - 1);
-  return last >= 0xd800 && last <= 0xdbff ? head.slice(0, -1) : head;
+  return head;
 }
 
 function isSpace(character: string): boolean {

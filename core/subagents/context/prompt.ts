@@ -12,6 +12,7 @@ import {
 } from '../../edits/prompt-text.ts';
 import { strict, strictObject } from '../../schemas/shapes.ts';
 import { toWeekday } from '../../time.ts';
+import { takeEnd, takeStart } from '../../take-text.ts';
 
 /** Whoever changes a word of a prompt gives it another version. */
 export const SEARCHES_PROMPT_VERSION = 'context-searches-1';
@@ -116,7 +117,7 @@ export function parseSearches(reply: string): string[] | null {
   if (!isObject(parsed) || !Array.isArray(parsed['searches'])) return null;
   const searches = (parsed['searches'] as unknown[])
     .filter((search) => typeof search === 'string')
-    .map((search) => search.toWellFormed().slice(0, SEARCH_LENGTH).trim());
+    .map((search) => takeStart(search, SEARCH_LENGTH).trim());
   return [...new Set(searches.filter((search) => search !== ''))].slice(0, SEARCHES);
 }
 
@@ -144,7 +145,7 @@ function toText({ path, lines }: ShownFile, mark: PromptText): PromptText {
 }
 
 function toQuestion({ query, mark, day, timeZone }: ContextQuestion): PromptText {
-  const asked = toPromptLines(query.slice(-QUESTION_CHARS));
+  const asked = toPromptLines(takeEnd(query, QUESTION_CHARS));
   const today = toPromptLine(`${toWeekday(day)}, ${day} (${timeZone})`);
   return joinPrompt([promptText`Today is ${today}.`, fencePrompt('question', asked, { mark })]);
 }

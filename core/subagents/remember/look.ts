@@ -13,6 +13,7 @@ import type { Revisions } from '../../history/revisions.ts';
 import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
+import { takeEnd } from '../../take-text.ts';
 
 /** What looking into memory works with. */
 export interface LookDependencies {
@@ -51,7 +52,7 @@ export async function look(
   const catalog = isPartial ? (await files.list({ path: INDEX_PATH, limit: 1 }, call)).files : [];
   const listed = [...first, ...catalog].filter(({ path }) => isOpen(path));
   const request = {
-    text: context === null ? fact : `${fact}\n${context.slice(-SEARCHED_CONTEXT).toWellFormed()}`,
+    text: context === null ? fact : `${fact}\n${takeEnd(context, SEARCHED_CONTEXT)}`,
     // Shared memory is nobody's to correct here, and what is in it is known to others.
     scopes: [toScope(parseUserId(call.userId))],
     within: null,

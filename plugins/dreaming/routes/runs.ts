@@ -21,6 +21,7 @@ import { isLeft } from '../revert-run.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toRunView, toVirtual } from '../views.ts';
+import { takeStart } from '../../../core/take-text.ts';
 
 const ListQuery = strictObject({
   userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
@@ -189,5 +190,5 @@ export function runsRoutes(deps: {
 async function findRun(dreams: PluginDreams, id: string): Promise<DreamRunRecord> {
   const run = await dreams.run(id);
   if (run !== null) return run;
-  throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+  throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });
 }
