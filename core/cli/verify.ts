@@ -51,7 +51,7 @@ function toLines(verification: Verification): string[] {
   }
   if (uncovered > 0) {
     lines.push(
-      `The oldest text of ${uncovered} pruned files is under no hash: a running service adds it within an hour.`,
+      `The oldest text of ${uncovered} pruned files is under no hash. A running service adds it within an hour; for an imported memory, the next prune does.`,
     );
   }
   if (coveredSince !== null) {

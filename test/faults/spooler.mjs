@@ -5,6 +5,7 @@
 // The point is a part of the archive's bytes (0 to 1), or the number of transactions after 1.
 
 import { readFile } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { killAfter, openService } from './doomed.mjs';
 
 const [database = '', file = '', point = ''] = process.argv.slice(2);
@@ -22,7 +23,7 @@ async function* read() {
     const toByte = (/** @type {number} */ part) => Math.floor((part * archive.length) / 100);
     yield archive.subarray(toByte(at), toByte(at + 1));
     // The bytes before are in the file.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
 }
 
