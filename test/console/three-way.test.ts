@@ -36,4 +36,18 @@ describe('two changes of one text', () => {
     expect(mergeChanges(base, base, changed)).toBe(changed);
     expect(mergeChanges(base, changed, changed)).toBe(changed);
   });
+
+  it('keep the line ends of the other side', () => {
+    const to = (text: string, lineEnd: string) => text.replaceAll('\n', lineEnd);
+    const base = to(toText(BASE), '\r\n');
+    const mine = to(toText(BASE.toSpliced(2, 1, 'a', 'b')), '\r\n');
+    const both = toText(BASE.toSpliced(2, 1, 'a', 'b').with(10, 'theirs'));
+    for (const lineEnd of ['\r\n', '\n', '\r']) {
+      const theirs = to(withLine(9, 'theirs'), lineEnd);
+      expect(mergeChanges(base, mine, theirs)).toBe(to(both, lineEnd));
+    }
+    const mixed = to(withLine(9, 'theirs'), '\r\n').replace('line 5\r', 'line 5');
+    expect(mergeChanges(base, mine, mixed)).toBe(to(both, '\r\n').replace('line 5\r', 'line 5'));
+    expect(mergeChanges(base, mine, toText(BASE))).toBe(to(mine, '\r\n').replaceAll('\r', ''));
+  });
 });
