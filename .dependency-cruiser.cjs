@@ -97,7 +97,7 @@ module.exports = {
           '^core/(page|pause|take-text|temporary-folders|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',
+          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
           '^core/(circuit-breaker|embedding-models|json-reply|provider-failure)\\.ts$',

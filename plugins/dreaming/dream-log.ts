@@ -1,3 +1,5 @@
+import { findLineEnd, PlainText, withLineEnds } from '../../core/files/line-ends.ts';
+
 /** The user's log of dreaming. */
 export const DREAM_LOG = 'user/dream-log.md';
 /**
@@ -18,10 +20,11 @@ export function toLogged(
   entry: { runId: string; at: number; files: readonly { path: string; what: string }[] },
   maxFileBytes: number,
 ): string | null {
+  const lineEnd = findLineEnd(log ?? TITLE) ?? '\n';
   const lines = entry.files.map(({ path, what }) => `- ${path}: ${what}\n`).join('');
   const text = `## ${new Date(entry.at).toISOString()}\n\n${lines}${runLine(entry.runId)}`;
   const room = Math.min(LOG_BYTES, maxFileBytes);
-  const content = withEntry(log ?? TITLE, text, room);
+  const content = withEntry(log ?? TITLE, withLineEnds(text, lineEnd), room);
   if (Buffer.byteLength(content) <= room) return content;
   const alone = withEntry(TITLE, text, 0);
   return Buffer.byteLength(alone) <= maxFileBytes ? alone : null;
@@ -39,14 +42,19 @@ export function withoutEntry(
   written: string,
   runId: string,
 ): string | 'changed' | null {
-  const entry = splitEntries(written).at(-1) ?? '';
-  const at = entry.endsWith(runLine(runId)) ? log.indexOf(entry) : -1;
-  if (at === -1) return log.includes(runLine(runId).trimEnd()) ? 'changed' : log;
-  const head = log.slice(0, at);
-  const rest = log.slice(at + entry.length);
+  // A person's editor may have saved it with other line ends.
+  const plain = new PlainText(log);
+  const entry = splitEntries(withLineEnds(written, '\n')).at(-1) ?? '';
+  const at = entry.endsWith(runLine(runId)) ? plain.text.indexOf(entry) : -1;
+  if (at === -1) return plain.text.includes(runLine(runId).trimEnd()) ? 'changed' : log;
+  const head = log.slice(0, plain.toOriginal(at));
+  const rest = log.slice(plain.toOriginal(at + entry.length));
   // The blank line between two entries goes with one of them.
-  const left = rest === '' ? head.replace(/\n\n$/, '\n') : head + rest.replace(/^\n/, '');
-  return left === TITLE ? null : left;
+  const left =
+    rest === ''
+      ? head.replace(/(\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)$/, '$1')
+      : head + rest.replace(/^(?:\r\n|\n|\r)/, '');
+  return withLineEnds(left, '\n') === TITLE ? null : left;
 }
 
 /** The log with one more entry, and as many of the newest others as fit. What stands above them stays. */
@@ -62,8 +70,9 @@ function withEntry(log: string, entry: string, room: number): string {
     kept.unshift(older);
   }
   const before = `${head}${kept.join('')}`;
-  const gap =
-    before === '' ? '' : before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n';
+  const lineEnd = findLineEnd(entry) ?? '\n';
+  const isSpaced = before === '' || /(?:\r\n|\n|\r(?!\n)){2}$/.test(before);
+  const gap = isSpaced ? '' : /[\r\n]$/.test(before) ? lineEnd : lineEnd + lineEnd;
   return `${before}${gap}${entry}`;
 }
 

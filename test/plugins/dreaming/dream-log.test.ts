@@ -38,6 +38,22 @@ describe('the log of dreaming', () => {
     expect(await service.read('alice', LOG)).toBe(before);
   });
 
+  it('keeps the line ends that an editor gave it, and goes back to them', async () => {
+    const service = await openDreams();
+    await writeThree(service);
+    const before = `${HEAD}${entries(2).join('\n')}`.replaceAll('\n', '\r\n');
+    await service.write('alice', LOG, before);
+    const run = await service.dream('alice');
+    const log = (await service.read('alice', LOG)) ?? '';
+    expect(log.startsWith(`${before}\r\n## `)).toBe(true);
+    expect(log.endsWith(`- run ${run.id}\r\n`)).toBe(true);
+    expect(log.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+    await service.write('alice', LOG, `${log}Mine.\n`);
+    const undone = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(undone.json).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(await service.read('alice', LOG)).toBe(`${before}\r\nMine.\n`);
+  });
+
   it('makes room for the newest entry where files may not be larger', async () => {
     const before = `# Dream log\n\n${entries(9).join('\n')}`;
     const maxFileBytes = Buffer.byteLength(before) + 50;
