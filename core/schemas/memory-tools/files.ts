@@ -89,7 +89,8 @@ export type WriteResult = Static<typeof WriteResult>;
 const PatchEdit = strictObject({
   oldText: Type.String({
     minLength: 1,
-    description: 'Text of the file, exactly; it must occur once unless replaceAll is set.',
+    description:
+      'Text of the file, exactly, but for its line ends; it must occur once unless replaceAll is set.',
   }),
   newText: Type.String({ description: 'What takes its place; empty removes it.' }),
   replaceAll: flag('Replace every occurrence.'),
@@ -114,9 +115,9 @@ export const PatchArguments = strictObject({
         afterHeading: Type.Optional(
           Type.String({
             minLength: 1,
-            maxLength: 1000,
+            maxLength: 2000,
             description:
-              "Heading whose section they end up in, as in '## Preferences'. Default: the end of the file.",
+              "Heading whose section they end up in, as in '## Preferences', or as memory_find shows it. Default: the end of the file.",
           }),
         ),
       },
