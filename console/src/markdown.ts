@@ -1,6 +1,6 @@
 import DOMPurify from 'dompurify';
 import MarkdownIt, { type Token } from 'markdown-it';
-import { readFrontMatter } from '../../core/markdown/front-matter.ts';
+import { toMarkdown } from './rendered-source.ts';
 
 /** Allowed in rendered memory: text and structure, nothing that loads or runs. */
 const ALLOWED_TAGS = [
@@ -39,15 +39,6 @@ export function renderMarkdown(source: string): string {
     ALLOW_ARIA_ATTR: false,
     ALLOW_UNKNOWN_PROTOCOLS: false,
   });
-}
-
-/** A text whose front matter is code: markdown would read a rule and a heading. */
-export function toMarkdown(source: string): string {
-  const frontMatter = readFrontMatter(source);
-  const text = source.slice(frontMatter?.end ?? 0).replace(/^\uFEFF/, '');
-  if (frontMatter === null) return text;
-  const lines = frontMatter.yaml.trim().split(/\r\n|\n|\r/);
-  return `${lines.map((line) => `    ${line}\n`).join('')}\n${text}`;
 }
 
 /** Above the text stand the headings of the view and of the file. */

@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it';
 import { expect, it } from 'vitest';
-import { toMarkdown } from '../../console/src/markdown.ts';
+import { toMarkdown } from '../../console/src/rendered-source.ts';
 
 it('renders front matter as code, and no mark of byte order', () => {
   const render = (source: string) => new MarkdownIt().render(toMarkdown(source));
