@@ -33,7 +33,7 @@ import type { MysqlSettings } from './options.ts';
 import { areWritten } from './commit-outcome.ts';
 import { migrateDatabase } from './schema.ts';
 import type { ServerFacts } from './server.ts';
-import { SQL_MODE, checkServer } from './server.ts';
+import { LOG_ROWS, SQL_MODE, checkServer } from './server.ts';
 import { SharedTransactions } from './shared-transactions.ts';
 import { type TransactionOptions, runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
@@ -125,21 +125,25 @@ export class MysqlDatabase implements SqlDatabase {
   }
 
   async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    const { agents } = this.live();
     const until = after(OPERATION_MS);
-    return await this.track(retryOnce(() => agents.use(run, { until })));
+    return await this.confirm(() => {
+      const { agents } = this.live();
+      return this.track(retryOnce(() => agents.use(run, { until })));
+    });
   }
 
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    const { snapshots } = this.live();
     const until = after(OPERATION_MS);
     // The first statement began the transaction, on the newest state.
     const behind = (session: Session) => session.command('commit');
-    return await this.track(retryOnce(() => snapshots.use(run, { behind, until })));
+    return await this.confirm(() => {
+      const { snapshots } = this.live();
+      return this.track(retryOnce(() => snapshots.use(run, { behind, until })));
+    });
   }
 
   async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.transact({ run, replaysDuplicates: true });
+    return await this.confirm(() => this.transact({ run, replaysDuplicates: true }));
   }
 
   async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
@@ -183,20 +187,27 @@ export class MysqlDatabase implements SqlDatabase {
         },
         this.settings,
       );
-    const work = shared.run({ mutation, until, alone });
-    return (await this.track(work)) as R;
+    const result = await this.confirm(() => this.track(shared.run({ mutation, until, alone })));
+    this.damage.noteWrite();
+    return result as R;
   }
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    const opened = this.live();
-    opened.knex ??= createMysqlKnex(opened.lists);
-    const connection = toKnexConnection(await opened.knex, MYSQL_DIALECT);
-    return await this.track(retryOnce(() => run(connection)));
+    return await this.confirm(async () => {
+      const opened = this.live();
+      opened.knex ??= createMysqlKnex(opened.lists);
+      const connection = toKnexConnection(await opened.knex, MYSQL_DIALECT);
+      return await this.track(retryOnce(() => run(connection)));
+    });
   }
 
   private async transact<T>(options: TransactionOptions<T>): Promise<T> {
     const { agents } = this.live();
     return await this.track(runTransaction(agents, options, this.settings));
+  }
+
+  private confirm<T>(work: () => Promise<T>): Promise<T> {
+    return this.damage.confirm(work, { explain: translateMysqlError });
   }
 
   /** `close` waits for this, including its retries. */
@@ -217,8 +228,7 @@ export class MysqlDatabase implements SqlDatabase {
     const { settings } = this;
     const facts = await this.askServer(log);
     const wsrepSyncWait = facts.isGalera ? (settings.wsrepSyncWait ?? 1) : null;
-    const setup = (kind: SessionKind) =>
-      setupOf(settings, kind, { wsrepSyncWait, hasIdleLimit: facts.isMariadb });
+    const setup = (kind: SessionKind) => setupOf(settings, kind, { ...facts, wsrepSyncWait });
     const agents = new Connections(settings, {
       limit: settings.connections,
       setup: setup('agents'),
@@ -243,7 +253,7 @@ export class MysqlDatabase implements SqlDatabase {
       shared: new SharedTransactions(agents, this),
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
       lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
-      pings: new Connections(settings, { limit: 1, setup: [] }),
+      pings: new Connections(settings, { limit: 1, setup: setup('pings') }),
       knex: null,
     };
   }
@@ -253,7 +263,7 @@ export class MysqlDatabase implements SqlDatabase {
     const { settings } = this;
     const connections = new Connections(settings, {
       limit: 1,
-      setup: setupOf(settings, 'agents', { wsrepSyncWait: null, hasIdleLimit: false }),
+      setup: setupOf(settings, 'agents', UNKNOWN_SERVER),
     });
     const end = performance.now() + settings.startTimeoutMs;
     try {
@@ -291,26 +301,29 @@ interface Opened {
   knex: Promise<Knex> | null;
 }
 
-type SessionKind = 'agents' | 'snapshots' | 'lists' | 'migrations';
+type SessionKind = 'agents' | 'snapshots' | 'lists' | 'pings' | 'migrations';
 
 const ISOLATION: Record<SessionKind, string> = {
   agents: 'read committed, read write',
   migrations: 'read committed, read write',
   snapshots: 'repeatable read, read only',
   lists: 'read committed, read only',
+  pings: 'read committed, read only',
 };
 
-/** Settings that not every server has. */
-interface ServerSettings {
+/** What a session sets depends on the server. */
+interface ServerSettings extends Partial<Pick<ServerFacts, 'isMariadb' | 'logsStatements'>> {
   wsrepSyncWait: number | null;
-  /** Whether the server can end abandoned transactions (MariaDB from 10.3). */
-  hasIdleLimit: boolean;
 }
 
-function setupOf(
+/** Before the server was asked: only what every server has. */
+const UNKNOWN_SERVER: ServerSettings = { wsrepSyncWait: null };
+
+/** Statements of every connection, because the server's own settings may be anything. */
+export function setupOf(
   { lockTimeoutMs, statementTimeoutMs }: MysqlSettings,
   kind: SessionKind,
-  { wsrepSyncWait, hasIdleLimit }: ServerSettings,
+  { wsrepSyncWait, isMariadb, logsStatements }: ServerSettings,
 ): string[] {
   const lockTimeout = Math.ceil(lockTimeoutMs / 1_000);
   const variables = [
@@ -319,10 +332,16 @@ function setupOf(
     // Limits waits for locks on whole tables, which a backup takes: the server's default is a day
     // or a year. A migration has to wait for whoever still uses the table.
     ...(kind === 'migrations' ? [] : [`lock_wait_timeout = ${lockTimeout}`]),
+    // With 0, a read would keep its locks until somebody commits.
     `autocommit = ${kind === 'snapshots' ? 0 : 1}`,
+    ...PLAIN_SETTINGS,
+    // Our own time limits hold. Those of the server would end a long migration.
+    ...(isMariadb === undefined
+      ? []
+      : [isMariadb ? 'max_statement_time = 0' : 'max_execution_time = 0']),
     // Otherwise an instance that stops in the middle of a write would block its user until it
     // continues. Nothing is committed by then, and the write starts over when it continues.
-    ...(hasIdleLimit && kind === 'agents'
+    ...(isMariadb === true && kind === 'agents'
       ? [`idle_transaction_timeout = ${Math.ceil(statementTimeoutMs / 1_000)}`]
       : []),
     ...(wsrepSyncWait === null ? [] : [`wsrep_sync_wait = ${wsrepSyncWait}`]),
@@ -331,8 +350,25 @@ function setupOf(
     'set names utf8mb4 collate utf8mb4_bin',
     `set session transaction isolation level ${ISOLATION[kind]}`,
     `set session ${variables.join(', ')}`,
+    ...(logsStatements === true ? [LOG_ROWS] : []),
   ];
 }
+
+/** Settings of a session that change what statements do or return. Every server has them. */
+const PLAIN_SETTINGS = [
+  // CHAIN would begin a transaction behind each commit, RELEASE would end the connection.
+  "completion_type = 'NO_CHAIN'",
+  // These refuse a deletion or a join, or leave out rows.
+  'sql_safe_updates = 0',
+  'sql_big_selects = 1',
+  'sql_select_limit = 18446744073709551615',
+  // Rows are sorted by the first bytes of a text alone, and a path has up to 512.
+  'max_sort_length = 1024',
+  // With 0 a table may name rows that are not there, or a key come twice.
+  'unique_checks = 1',
+  // A connection that rests is closed by the pool, not by the server.
+  'wait_timeout = 28800',
+];
 
 /** Repeats a read once if its connection was lost. */
 async function retryOnce<T>(read: () => Promise<T>): Promise<T> {

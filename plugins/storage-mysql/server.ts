@@ -6,6 +6,9 @@ import type { Session } from './connections.ts';
 export const SQL_MODE =
   'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
+/** Lets a session write the binary log as rows. */
+export const LOG_ROWS = "set session binlog_format = 'ROW'";
+
 /** The oldest servers that have `json_table` and atomic schema changes. */
 const OLDEST = { MariaDB: [10, 6, 0], MySQL: [8, 0, 19] } as const;
 
@@ -17,6 +20,8 @@ export interface ServerFacts {
   /** As the server reports it: `10.11.6-MariaDB`. */
   version: string;
   isMariadb: boolean;
+  /** Whether its sessions have to be told to write the binary log as rows. */
+  logsStatements: boolean;
   /** Whether it belongs to a Galera cluster. */
   isGalera: boolean;
 }
@@ -58,12 +63,41 @@ export async function checkServer(session: Session): Promise<ServerFacts> {
   if (!/^(?:YES|DEFAULT)$/.test(toText(engine?.['support'] ?? ''))) {
     throw refused('The database has no InnoDB, and without it no transactions.');
   }
-  const [wsrep] = await session.all("show global variables like 'wsrep_on'", []);
+  const logsStatements =
+    (await readGlobal(session, 'log_bin')) === 'ON' &&
+    (await readGlobal(session, 'binlog_format')) === 'STATEMENT';
+  if (logsStatements) await assertMayLogRows(session);
+  const wsrep = await readGlobal(session, 'wsrep_on');
   return {
     version,
     isMariadb: isMariadb(version),
-    isGalera: wsrep !== undefined && toText(wsrep['Value']) === 'ON',
+    logsStatements,
+    isGalera: wsrep === 'ON',
   };
+}
+
+/** A setting of the server; `null` if it has none of this name. */
+async function readGlobal(session: Session, name: string): Promise<string | null> {
+  const [row] = await session.all(`show global variables like '${name}'`, []);
+  return row === undefined ? null : toText(row['Value']);
+}
+
+/**
+ * InnoDB refuses to write what a transaction of this isolation does as statements. A session may log it
+ * as rows instead, with a privilege.
+ */
+async function assertMayLogRows(session: Session): Promise<void> {
+  try {
+    await session.command(LOG_ROWS);
+  } catch (error) {
+    throw new MemoryError(
+      'STORAGE_UNAVAILABLE',
+      'The database writes its binary log as statements, and the service needs rows: set' +
+        ' binlog_format=ROW (or MIXED) there, or grant BINLOG ADMIN (on MySQL SESSION_VARIABLES_ADMIN)' +
+        ' to the user of the service.',
+      { cause: error, retryAfterSeconds: 60 },
+    );
+  }
 }
 
 /** Refuses a server by its version. Throws `STORAGE_UNAVAILABLE`. */

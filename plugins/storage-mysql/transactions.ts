@@ -133,6 +133,8 @@ function isWorthReplaying<T>(
     case 'locked':
       return performance.now() < lockedUntil;
     case 'full':
+    case 'disk':
+    case 'damaged':
       return false;
     case 'other':
       return replaysDuplicates === true && (error as { errno?: unknown }).errno === DUPLICATE;

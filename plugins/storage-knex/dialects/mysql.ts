@@ -322,6 +322,10 @@ export type MysqlFailure =
   /** The server takes no writes any more: another one may. */
   | 'read-only'
   | 'full'
+  /** The server could not read or write a file. It may be able to in a moment. */
+  | 'disk'
+  /** The server finds a table or an index wrong. */
+  | 'damaged'
   /** A statement of a transaction that is not to blame: another key, a limit of the server. */
   | 'other';
 
@@ -332,7 +336,41 @@ const CONFLICTS = new Set([
   1615, // a prepared statement needs to be prepared again
   3101, // rolled back during the commit, by group replication
 ]);
-const READ_ONLY = new Set([1290, 1792, 1836]);
+const READ_ONLY = new Set([
+  1036, // a table is read-only
+  1290, // --read-only, also of other options
+  1792, // a read-only transaction
+  1836, // --innodb-read-only, or another read-only mode
+  1874, // --innodb-read-only
+]);
+const DISK = new Set([
+  1004, // 1004 to 1007, 1016 to 1024: a file can't be made, opened, read or written
+  1005,
+  1016,
+  1017,
+  1018,
+  1023,
+  1024,
+  1030, // an error of the engine; those of damage are told apart before
+  1037, // out of memory
+  1038, // out of memory for sorting
+  1041, // out of memory
+  1135, // no further thread
+  1812, // a tablespace is missing
+  1932, // a table is missing in the engine
+]);
+const DAMAGED = new Set([
+  1034, // a wrong key file
+  1035, // an old key file
+  1194, // a table is marked as crashed
+  1195, // a table is marked as crashed, and its repair failed
+  1712, // a corrupt index
+  1877, // a corrupt table
+]);
+/** The engine's own numbers of damage, in error 1030: crashed tables and wrong records. */
+const ENGINE_DAMAGED = /\b(?:126|127|134|144|145|175|176|180)\b/;
+/** A temporary table. Where its disk is full, the server calls it damaged. */
+const TEMPORARY = /#sql/;
 const FULL = new Set([
   3, // a file can't be written
   1021, // disk full
@@ -352,6 +390,7 @@ const LOST = new Set([
   1180, // an error during the commit
   1184, // an aborted connection
   1203, // too many connections of this user
+  1226, // a limit of this user
   1243, // a prepared statement that the server does not know: a proxy leads to another one
   1317, // interrupted by KILL
   1461, // too many prepared statements: a connection that ends frees its own
@@ -360,6 +399,7 @@ const LOST = new Set([
   2006,
   2013,
   3024, // the server's own limit on a statement's time
+  3032, // the server is in offline mode
   4031, // closed for its inactivity
 ]);
 
@@ -373,6 +413,10 @@ export function classifyMysqlError(error: unknown): MysqlFailure {
   if (READ_ONLY.has(errno))
     return errno !== 1290 || /read.only/i.test(message) ? 'read-only' : 'other';
   if (FULL.has(errno) || (errno === 1030 && /\b28\b/.test(message))) return 'full';
+  if (DAMAGED.has(errno) || (errno === 1030 && ENGINE_DAMAGED.test(message))) {
+    return TEMPORARY.test(message) ? 'full' : 'damaged';
+  }
+  if (DISK.has(errno)) return 'disk';
   if (LOST.has(errno)) return 'lost';
   if (fatal || LOST_CODES.test(code) || LOST_MESSAGES.test(message)) return 'lost';
   return 'other';
@@ -384,10 +428,34 @@ const LOST_MESSAGES = /closed state|Pool is closed|Timeout acquiring a connectio
 
 const MISTAKES: Readonly<Record<number, string>> = {
   1044: 'The database refuses the user.',
-  1045: 'The database refuses the user or the password.',
+  1045:
+    'The database refuses the user or the password. If it takes only connections with TLS' +
+    ' (require_secure_transport), set ssl-mode=required or stricter here.',
   1049: 'There is no such database: create it first.',
+  1071: 'The keys of the tables do not fit: use a MariaDB or MySQL with innodb_page_size=16K.',
+  1129: 'The database refuses this host after failed connections: run FLUSH HOSTS there.',
+  1130: 'The database takes no connections from this host: create a user for it.',
   1142: 'The user of the database lacks a privilege that the service needs.',
+  1143: 'The user of the database lacks a privilege that the service needs.',
+  1227: 'The user of the database lacks a privilege that the service needs.',
+  1461: 'The database takes no more prepared statements: raise its max_prepared_stmt_count.',
+  1665:
+    'The database writes its binary log as statements, and refuses writes of the service then: set' +
+    ' binlog_format=ROW there, and start the service again.',
   1698: 'The database refuses the user or the password.',
+  1820: 'The password of the user of the database has expired: set a new one.',
+  1862: 'The password of the user of the database has expired: set a new one.',
+  3159: 'The database takes no connections without TLS (require_secure_transport): set ssl-mode=required or stricter here.',
+};
+
+/** What to do about failures that may also pass by themselves. */
+const HINTS: Readonly<Record<number, string>> = {
+  1040: 'The database takes no more connections: raise its max_connections, or lower connections here.',
+  1184: 'The database ended the connection as it began: see its error log, and look at its init_connect.',
+  1203: 'The database takes no more connections of this user: raise its max_user_connections, or lower connections here.',
+  1226: 'The user of the database has reached a limit: raise its max_user_connections or the limits of its account.',
+  1969: 'The database ended a statement at its own time limit: raise its max_statement_time, or set it to 0 for this user.',
+  3024: 'The database ended a statement at its own time limit: raise its max_execution_time.',
 };
 
 /** The same by mysql2's own codes. */
@@ -427,7 +495,18 @@ export function translateMysqlError(error: unknown): MemoryError {
     case 'read-only':
       return unavailable('The database is read-only: another server may be taking over.', error);
     case 'lost':
-      return unavailable(undefined, error);
+      return unavailable(HINTS[errno], error);
+    case 'disk':
+      return unavailable(
+        `The database could not read or write its files: its error ${errno}.`,
+        error,
+      );
+    case 'damaged':
+      return new MemoryError(
+        'STORAGE_DAMAGED',
+        `The database finds a table or an index damaged: its error ${errno}.`,
+        { cause: error },
+      );
     case 'full':
       return new MemoryError('STORAGE_FULL', undefined, { cause: error, retryAfterSeconds: 5 });
     case 'other':
