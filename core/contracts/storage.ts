@@ -40,8 +40,8 @@ export type { StorageDescription } from '../schemas/status.ts';
 /**
  * Where memory is kept. A driver throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
  * database can't be reached or stays locked, `STORAGE_FULL` when it can't be written, and
- * `STORAGE_DAMAGED` when it does not hold what was written: a content that a method returns, or that
- * `decide` asks for, has the hash that was stored with it.
+ * `STORAGE_DAMAGED` when it does not hold what was written, and still does not some seconds later: a
+ * content that a method returns, or that `decide` asks for, has the hash that was stored with it.
  *
  * All text is compared byte for byte. No method reaches a row of a scope that was not named, except
  * those of the admin's lists, which say so.
@@ -59,13 +59,23 @@ export interface Storage {
   init(options: StorageOptions): Promise<void>;
   /** Waits for calls under way, then frees every handle. Further calls reject. */
   close(): Promise<void>;
-  /** Resolves when the database answers. Rejects for good once damage was found. */
+  /** Resolves when the database answers. Rejects once damage was found, until it is lifted. */
   ping(): Promise<void>;
   /**
-   * Called when core finds `STORAGE_DAMAGED` in what the storage returned: `ping` rejects from then
-   * on.
+   * Called when core finds `STORAGE_DAMAGED` in what the storage returned, also at a later look: `ping`
+   * rejects from then on.
    */
   noteDamage?(error: MemoryError): void;
+  /**
+   * How long, in milliseconds, something must look damaged before it counts: 0 once damage was found.
+   * Default 3,000.
+   */
+  doubtMs?(): number;
+  /**
+   * Called when core has checked the whole memory and found no damage: what was noted before the start
+   * of the check, a point of `performance.now()`, is not there.
+   */
+  liftDamage?(before: number): void;
   /** Versions and settings for the operator: no secrets, no paths of the machine. */
   describe(): Promise<StorageDescription>;
 

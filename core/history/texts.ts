@@ -3,6 +3,7 @@ import type { RunRevision } from '../contracts/plugin.ts';
 import type { RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from '../files/content.ts';
+import { lookAgain } from '../look-again.ts';
 import { createPause } from '../pause.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
@@ -22,7 +23,7 @@ export interface Texts {
 export type RevisionContents = NonNullable<RunRevision['contents']>;
 
 /** Reads contents back through the steps of the history, and checks them by their hashes. */
-export function createTexts(storage: Pick<Storage, 'revisions' | 'noteDamage'>): Texts {
+export function createTexts(storage: Pick<Storage, 'revisions' | 'noteDamage' | 'doubtMs'>): Texts {
   const textAt = (key: FileKey, version: number) =>
     noteDamage(storage, () => readTextAt(key, version));
 
@@ -118,17 +119,15 @@ function stepBack(content: string | null, { keyframe, delta }: RevisionStep): st
 
 /**
  * Runs a read of a history, and tells the storage of the damage that it meets. A redaction, a prune or
- * an erasure during the read looks like damage, so only damage that a second read meets too counts.
+ * an erasure during the read looks like damage, and so does a disk that fails for a moment. So only
+ * damage that later reads meet too counts.
  */
 export async function noteDamage<T>(
-  storage: Pick<Storage, 'noteDamage'>,
+  storage: Pick<Storage, 'noteDamage' | 'doubtMs'>,
   read: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await read().catch((error: unknown) => {
-      if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') return read();
-      throw error;
-    });
+    return await lookAgain(read, storage.doubtMs);
   } catch (error) {
     if (error instanceof MemoryError) storage.noteDamage?.(error);
     throw error;

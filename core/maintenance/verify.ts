@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   FileKey,
   FileState,
@@ -17,6 +18,7 @@ import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toIdMs } from '../id-time.ts';
+import { DOUBT_MS } from '../look-again.ts';
 import { assertGoesOn, readRows } from '../page.ts';
 import { createPause, inSlices } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
@@ -44,8 +46,10 @@ const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain'])
 
 /**
  * Verifies a memory scope by scope without changing it, even while it is in use. A problem must show
- * again in a second read, since a concurrent write may have caused it. Unreadable data is a finding,
- * and the rest is still verified. Damage is noted with the storage, which is not ready from then on.
+ * again in a second read, since a concurrent write may have caused it, and the first damage after some
+ * seconds, since a disk may have failed for a moment. Unreadable data is a finding, and the rest is still
+ * verified. Damage is noted with the storage, which is not ready from then on. Where there is none, the
+ * storage is told to forget what it noted before.
  */
 export async function verifyMemory(
   storage: Storage,
@@ -57,12 +61,23 @@ export async function verifyMemory(
     ...{ uncovered: 0, coveredSince: null },
     ...{ findings, found: 0 },
   };
+  const startedAt = performance.now();
   let chainedAfter: string | null = null;
   let coveredLate: string | null = null;
+  let isSound = true;
   const add = (more: readonly Finding[]) => {
     result.found += more.length;
     findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
-    if (more.some(({ invariant }) => DAMAGE.has(invariant))) storage.noteDamage?.(dataDamaged());
+    if (more.some(isDamage)) storage.noteDamage?.(dataDamaged());
+    if (more.some((finding) => isDamage(finding) || finding.invariant === 'storage')) {
+      isSound = false;
+    }
+  };
+  const checkAgain = async (look: () => Promise<readonly Finding[]>) => {
+    const found = await repeatCheck(look);
+    if (!isSound || !found.some(isDamage)) return found;
+    await sleep(storage.doubtMs?.() ?? DOUBT_MS);
+    return await repeatCheck(look);
   };
   const addUnreadable = (error: unknown, what: string, path?: string) => {
     add([unreadable(error, what, path)]);
@@ -134,7 +149,7 @@ export async function verifyMemory(
       checkAgain(() => verifyCounts(storage, scope)),
     );
     await attempt(`the search index of ${scope} cannot be read`, () =>
-      storage.index.snapshot((view) => verifyIndex(view, scope)),
+      checkAgain(() => storage.index.snapshot((view) => verifyIndex(view, scope))),
     );
   }
   result.coveredSince = coveredLate === null ? null : toTime(toIdMs(coveredLate));
@@ -147,7 +162,12 @@ export async function verifyMemory(
   await attempt('the database cannot be checked', async () =>
     toFindings('storage', await storage.inspection?.problems?.()),
   );
+  if (isSound) storage.liftDamage?.(startedAt);
   return result;
+}
+
+function isDamage({ invariant }: Finding): boolean {
+  return DAMAGE.has(invariant);
 }
 
 function dataDamaged(): MemoryError {
@@ -256,7 +276,7 @@ function checkBases(
 }
 
 /** Repeats a check and keeps only findings that persist: a write may come between two reads. */
-async function checkAgain(look: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+async function repeatCheck(look: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   let last = await look();
   for (let again = 0; again < 3 && last.length > 0; again += 1) {
     const next = await look();

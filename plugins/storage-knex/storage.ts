@@ -26,6 +26,8 @@ export function createStorage(database: SqlDatabase): Storage {
       await database.ping();
     },
     noteDamage: (error) => void database.damage.note(error),
+    doubtMs: () => database.damage.doubtMs,
+    liftDamage: (before) => database.damage.lift(before),
     describe: () => database.describe(),
     mutate: (request, decide) => database.mutate(request, decide),
     files: createFileStore(database),

@@ -8,6 +8,7 @@ import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.
 import { loadSqliteModule } from './drivers/load.ts';
 import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 import { untilUnlocked } from './until-unlocked.ts';
+import { whileDiskFails } from './while-disk-fails.ts';
 
 /** How long a claim waits for a taken lock. `readOwner` holds it for a moment, too. */
 const CLAIM_MS = 300;
@@ -118,7 +119,7 @@ async function openOwnerFile(
   driver?: SqliteDriver | SqliteModule | null,
 ): Promise<SqliteConnection> {
   const native = await loadSqliteModule(driver);
-  return await untilUnlocked(async () => {
+  const open = async (): Promise<SqliteConnection> => {
     const connection = await native.open(path, { busyTimeoutMs: 0 });
     try {
       // In WAL mode the row can be read while the lock is held.
@@ -134,7 +135,8 @@ async function openOwnerFile(
       await connection.close();
       throw error;
     }
-  }, MAKE_MS);
+  };
+  return await whileDiskFails(() => untilUnlocked(open, MAKE_MS));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
+import { DOUBT_MS } from '../../core/look-again.ts';
 import type { Damage } from '../storage-knex/write/damage.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
@@ -11,8 +12,10 @@ import type { WalIndex, WalState } from './wal-index.ts';
 /** How long the start waits for others to end a checkpoint that was cut off. */
 const START_MS = 30_000;
 /** How long a change of the database file may stay unexplained, and how far apart the looks are. */
-const DOUBT_MS = 10_000;
-const DOUBT_AT_REST_MS = 500;
+const UNEXPLAINED_MS = 10_000;
+const UNEXPLAINED_AT_REST_MS = 500;
+/** How long a name may be absent. */
+const ABSENT_MS = 500;
 const LOOK_MS = 50;
 
 /** What the files are opened with. */
@@ -46,6 +49,8 @@ export class OpenFiles {
   readonly #dataVersions = new WeakMap<SqliteConnection, number>();
   /** Whether other files have the names, or these have another content. */
   #lost: 'names' | 'content' | null = null;
+  /** Since when a name is absent, or the log lacks frames: both may pass on a disk that was away. */
+  #doubtSince: number | null = null;
 
   /** Records the current files. `connection` has just opened and read them. */
   static async take(options: OpenFilesOptions, connection: SqliteConnection): Promise<OpenFiles> {
@@ -94,7 +99,7 @@ export class OpenFiles {
    * replaced or overwritten; every later call throws it, too. Only the writer may call this.
    */
   async check(connection: SqliteConnection): Promise<void> {
-    const end = performance.now() + DOUBT_MS;
+    const end = performance.now() + UNEXPLAINED_MS;
     while (!(await this.#areExplained(connection, false))) {
       if (performance.now() > end) this.#lose('content');
       await sleep(LOOK_MS);
@@ -103,21 +108,30 @@ export class OpenFiles {
 
   /** Makes the same check on another connection. After an unexplained change, a later call may pass. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
-    const end = performance.now() + DOUBT_AT_REST_MS;
+    const end = performance.now() + UNEXPLAINED_AT_REST_MS;
     while (!(await this.#areExplained(connection, true))) {
-      if (performance.now() > end) throw filesLost();
+      if (performance.now() > end && this.#doubtSince === null) throw filesLost();
       await sleep(LOOK_MS);
     }
   }
 
+  /**
+   * Call this before and after a connection is opened, since the names may lead to other files by now.
+   * SQLite would make a file that is absent, and remove the log beside it. Throws `STORAGE_DAMAGED`.
+   */
+  async untilInPlace(): Promise<void> {
+    while (this.#readDatabase() === null) await sleep(LOOK_MS);
+  }
+
   /** Throws `STORAGE_DAMAGED` if the log was cut or overwritten. A checkpoint would copy that. */
-  checkLog(): void {
-    this.#readState();
+  async checkLog(): Promise<void> {
+    while (this.#readState() === null && this.#doubtSince !== null) await sleep(LOOK_MS);
   }
 
   /** Whether checkpoints alone wrote to the database file since the last call. Records what it sees. */
   async #areExplained(connection: SqliteConnection, isAtRest: boolean): Promise<boolean> {
     const first = this.#look();
+    if (this.#doubtSince !== null) return false;
     if (this.#options.index === null) return true;
     const isQuiet = first !== null && first.modified === this.#modified;
     // A log that was copied completely begins anew with the next commit.
@@ -153,35 +167,57 @@ export class OpenFiles {
    */
   #look(): { modified: bigint; state: WalState } | null {
     // In this order: a checkpoint says that it has begun before it writes.
-    const { modified } = this.#readDatabase();
+    const database = this.#readDatabase();
+    if (database === null) return null;
+    const { modified } = database;
     const state = this.#readState();
     if (state === null) return null;
     const isSame = isUnderWay(state) || factsOf(this.#options.filename)?.modified === modified;
     return isSame ? { modified, state } : null;
   }
 
-  #readDatabase(): FileFacts {
+  /** Returns `null` while a name is absent, and not for long enough to count as removed. */
+  #readDatabase(): FileFacts | null {
     this.assertKept();
     const { given, filename, index } = this.#options;
     const { database, log } = readFacts(filename);
+    const link = given === filename ? database : factsOf(given);
+    const isAbsent = database === null || log === null || link === null;
     const isSame =
       database?.id === this.#ids.database &&
       log?.id === this.#ids.log &&
-      (given === filename || factsOf(given)?.id === this.#ids.database) &&
+      link?.id === this.#ids.database &&
       index?.isInPlace() !== false;
-    if (!isSame) this.#lose('names');
-    return database as FileFacts;
+    if (isSame) {
+      // Without an index nothing else can be in doubt.
+      if (index === null) this.#doubtSince = null;
+      return database;
+    }
+    if (!isAbsent) this.#lose('names');
+    this.#doubt('names', ABSENT_MS);
+    return null;
   }
 
-  /** Returns `null` while somebody changes it. */
+  /** Returns `null` while somebody changes it, and while it is in doubt. */
   #readState(): WalState | null {
     const { index } = this.#options;
     const state = index?.readState() ?? null;
-    if (index === null || state === null || this.#log.has(state)) return state;
+    if (index === null || state === null) return state;
+    if (this.#log.has(state)) {
+      this.#doubtSince = null;
+      return state;
+    }
     // The log may have begun anew between the two.
     const again = index.readState();
-    if (again?.salts === state.salts && again.frames === state.frames) this.#lose('content');
+    if (again?.salts === state.salts && again.frames === state.frames) {
+      this.#doubt('content', this.#log.isCut(state) ? 0 : DOUBT_MS);
+    }
     return null;
+  }
+
+  #doubt(lost: 'names' | 'content', limitMs: number): void {
+    this.#doubtSince ??= performance.now();
+    if (performance.now() - this.#doubtSince >= limitMs) this.#lose(lost);
   }
 
   #lose(lost: 'names' | 'content'): never {

@@ -1,4 +1,5 @@
 import { MemoryError } from '../../core/errors.ts';
+import { spoilsConnection } from '../storage-knex/dialects/sqlite.ts';
 import type { BoundConnection } from './connection.ts';
 
 /**
@@ -7,9 +8,13 @@ import type { BoundConnection } from './connection.ts';
  * After a snapshot, its connection begins the next snapshot's transaction at once. Until its first
  * statement such a transaction reads nothing and blocks nobody. So a snapshot needs no round trips
  * beside its own statements. Plain reads prefer the other connections.
+ *
+ * After an error of the disk, or what looks like damage, a connection is closed. Its next caller opens
+ * another one, which has nothing of what was read wrongly.
  */
 export class Readers {
   private readonly readers: readonly Reader[];
+  private readonly open: () => Promise<BoundConnection>;
   /** Connections with a transaction are at the end, the others at the beginning. */
   private readonly idle: Reader[];
   private readonly waiting: ((reader: Reader) => void)[] = [];
@@ -20,7 +25,8 @@ export class Readers {
     return this.readers.length;
   }
 
-  constructor(connections: readonly BoundConnection[]) {
+  constructor(connections: readonly BoundConnection[], open: () => Promise<BoundConnection>) {
+    this.open = open;
     this.readers = connections.map((connection) => ({ connection, hasBegun: false }));
     this.idle = [...this.readers];
   }
@@ -30,7 +36,7 @@ export class Readers {
     const reader = this.takeIdle('first') ?? (await this.wait());
     try {
       await end(reader);
-      return await run(reader.connection);
+      return await this.run(reader, run);
     } finally {
       this.release(reader);
     }
@@ -40,8 +46,10 @@ export class Readers {
   async snapshot<T>(run: (connection: BoundConnection) => Promise<T>): Promise<T> {
     const reader = this.takeIdle('last') ?? (await this.wait());
     try {
-      await begin(reader);
-      return await run(reader.connection);
+      return await this.run(reader, async (connection) => {
+        await begin(reader, connection);
+        return await run(connection);
+      });
     } finally {
       void this.renew(reader);
     }
@@ -53,7 +61,19 @@ export class Readers {
     if (this.idle.length < this.readers.length) {
       await new Promise<void>((resolve) => (this.whenIdle = resolve));
     }
-    for (const { connection } of this.readers) await connection.close();
+    for (const { connection } of this.readers) await connection?.close();
+  }
+
+  private async run<T>(
+    reader: Reader,
+    run: (connection: BoundConnection) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await run((reader.connection ??= await this.open()));
+    } catch (error) {
+      if (spoilsConnection(error)) await drop(reader);
+      throw error;
+    }
   }
 
   private takeIdle(place: 'first' | 'last'): Reader | undefined {
@@ -67,7 +87,7 @@ export class Readers {
 
   private async renew(reader: Reader): Promise<void> {
     try {
-      if (this.isClosed || !reader.hasBegun) await end(reader);
+      if (this.isClosed || !reader.hasBegun || reader.connection === null) await end(reader);
       else {
         reader.hasBegun = false;
         // One round trip for both statements.
@@ -94,13 +114,14 @@ export class Readers {
 }
 
 interface Reader {
-  readonly connection: BoundConnection;
+  /** `null` until it is opened again. */
+  connection: BoundConnection | null;
   hasBegun: boolean;
 }
 
-async function begin(reader: Reader): Promise<void> {
+async function begin(reader: Reader, connection: BoundConnection): Promise<void> {
   if (reader.hasBegun) return;
-  await reader.connection.run('begin', []);
+  await connection.run('begin', []);
   reader.hasBegun = true;
 }
 
@@ -108,8 +129,19 @@ async function end(reader: Reader): Promise<void> {
   if (!reader.hasBegun) return;
   reader.hasBegun = false;
   try {
-    await reader.connection.run('rollback', []);
+    await reader.connection?.run('rollback', []);
   } catch {
     // SQLite itself has ended the transaction; nothing was written in it.
+  }
+}
+
+async function drop(reader: Reader): Promise<void> {
+  const { connection } = reader;
+  await end(reader);
+  reader.connection = null;
+  try {
+    await connection?.close();
+  } catch {
+    // It is given up anyway.
   }
 }

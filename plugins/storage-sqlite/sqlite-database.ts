@@ -23,6 +23,8 @@ import {
   FILE_DAMAGED,
   assertSafeSqlite,
   createSqliteDialect,
+  diskFailed,
+  isDiskFailure,
   isSqliteBusy,
   translateSqliteError,
 } from '../storage-knex/dialects/sqlite.ts';
@@ -36,6 +38,7 @@ import {
 } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
+import { Disk } from './disk.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { SqliteContents } from './kept-contents.ts';
@@ -46,6 +49,7 @@ import { Readers } from './readers.ts';
 import { assertRoomToRewrite, isRewrittenInMemory } from './rewrite-room.ts';
 import { untilUnlocked } from './until-unlocked.ts';
 import { WalIndex } from './wal-index.ts';
+import { whileDiskFails } from './while-disk-fails.ts';
 import { Writer } from './writer.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
@@ -100,6 +104,8 @@ export class SqliteDatabase implements SqlDatabase {
     rewrite: this.rewrite.bind(this),
     emptyLog: this.emptyLog.bind(this),
   };
+  /** Whether the disk failed, and no look has found it well since. */
+  private isDiskInDoubt = false;
 
   constructor(options: SqliteSettings) {
     this.options = options;
@@ -116,13 +122,21 @@ export class SqliteDatabase implements SqlDatabase {
     this.damage.logTo(log);
     const native = await loadSqliteModule(this.options.driver);
     const place = await findPlace(this.options.filename);
+    const disk = new Disk(place.filename);
     try {
-      this.opened = await this.open(native, place, log);
+      this.opened = await whileDiskFails(async () => {
+        try {
+          return await this.open(native, { ...place, disk }, log);
+        } catch (error) {
+          throw await explain(error, disk);
+        }
+      });
       // `--print-config` and the status name the driver, too.
       log.debug({ driver: native.name, version: this.opened.version }, 'the database is open');
     } catch (error) {
+      await disk.close();
       await place.remove();
-      throw translateSqliteError(error);
+      throw this.damage.note(error as MemoryError);
     }
   }
 
@@ -146,6 +160,7 @@ export class SqliteDatabase implements SqlDatabase {
     } finally {
       files.close();
       opened.contents?.close();
+      await place.disk.close();
     }
   }
 
@@ -155,7 +170,7 @@ export class SqliteDatabase implements SqlDatabase {
       await readers.use((connection) => files.checkAtRest(connection));
       return true;
     } catch (error) {
-      this.toError(error);
+      this.damage.note(translateSqliteError(error));
       return files.areMoved;
     }
   }
@@ -177,6 +192,12 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async ping(): Promise<void> {
+    const { place } = this.live();
+    if (this.isDiskInDoubt) {
+      const reason = await place.disk.look();
+      if (reason !== null) throw diskFailed(reason, null);
+      this.isDiskInDoubt = false;
+    }
     await this.checkFiles();
     await this.read((connection) => connection.all('select 1 as alive', []));
   }
@@ -184,7 +205,7 @@ export class SqliteDatabase implements SqlDatabase {
   /** Throws `STORAGE_DAMAGED` if the files were replaced or overwritten since they were opened. */
   private async checkFiles(): Promise<void> {
     const { files, readers } = this.live();
-    await readers.use((connection) => files.checkAtRest(connection)).catch(this.rethrow);
+    await this.confirm(() => readers.use((connection) => files.checkAtRest(connection)));
   }
 
   async inspect(): Promise<readonly string[]> {
@@ -193,13 +214,23 @@ export class SqliteDatabase implements SqlDatabase {
     const found = names > 1 ? [tellNames(names)] : [];
     try {
       await this.checkFiles();
-    } catch (error) {
-      found.push((error as MemoryError).message);
+    } catch (thrown) {
+      const error = thrown as MemoryError;
+      if (error.code !== 'STORAGE_DAMAGED') throw error;
+      found.push(error.message);
       files.assertKept();
     }
-    const lines = await this.read((connection) => checkIntegrity(connection, FILE_PROBLEMS));
+    let lines: string[] = [];
+    try {
+      await this.read(async (connection) => {
+        lines = await checkIntegrity(connection, FILE_PROBLEMS);
+        if (lines.length > 0) throw new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED);
+      });
+    } catch (thrown) {
+      const error = thrown as MemoryError;
+      if (error.code !== 'STORAGE_DAMAGED') throw error;
+    }
     if (lines.length === 0) return found;
-    this.damage.note(new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED));
     // Checking each table names it, and continues where the check of the whole file gave up.
     const inTables = new Set<string>();
     const tables = await this.read((connection) =>
@@ -219,15 +250,15 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.live().readers.use(run).catch(this.rethrow);
+    return await this.confirm(() => this.live().readers.use(run));
   }
 
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.live().readers.snapshot(run).catch(this.rethrow);
+    return await this.confirm(() => this.live().readers.snapshot(run));
   }
 
   async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.live().writer.write(run).catch(this.rethrowWrite);
+    return await this.confirm(() => this.live().writer.write(run).catch(this.rethrowLost));
   }
 
   async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
@@ -239,20 +270,23 @@ export class SqliteDatabase implements SqlDatabase {
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
     if (request.files.length > 0) this.lastWriteAt = performance.now();
-    const result = this.live().writer.mutate({ request, decide }) as Promise<R>;
-    return await result.catch(this.rethrowWrite);
+    const mutate = () => this.live().writer.mutate({ request, decide }) as Promise<R>;
+    const result = await this.confirm(() => mutate().catch(this.rethrowLost));
+    this.damage.noteWrite();
+    return result;
   }
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    const opened = this.live();
-    opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
-    const connection = toKnexConnection(await opened.knex, opened.dialect);
-    return await run(connection).catch(this.rethrow);
+    return await this.confirm(async () => {
+      const opened = this.live();
+      opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
+      return await run(toKnexConnection(await opened.knex, opened.dialect));
+    });
   }
 
   private async rewrite(progress?: (done: number, total: number) => void): Promise<void> {
-    const { files, native, place, synchronous, writer } = this.live();
-    files.checkLog();
+    const { native, place, synchronous, writer } = this.live();
+    await this.checkLog();
     await this.checkFiles();
     const { filename } = place;
     const { size } = await stat(filename);
@@ -262,20 +296,19 @@ export class SqliteDatabase implements SqlDatabase {
     const report = async () =>
       progress?.(Math.min(size, Math.max(0, (await sizeOf(`${filename}-wal`)) - logBefore)), size);
     const timer = setInterval(() => void report(), PROGRESS_MS);
+    const rewrite = async () => {
+      const connection = await native.open(filename, { busyTimeoutMs: REWRITE_LOCK_MS });
+      try {
+        await connection.exec(
+          `pragma temp_store = ${isRewrittenInMemory(size) ? 'memory' : 'file'};` +
+            ` pragma synchronous = ${synchronous}; pragma secure_delete = on; vacuum`,
+        );
+      } finally {
+        await connection.close();
+      }
+    };
     try {
-      await writer.pause(async () => {
-        const connection = await native.open(filename, { busyTimeoutMs: REWRITE_LOCK_MS });
-        try {
-          await connection.exec(
-            `pragma temp_store = ${isRewrittenInMemory(size) ? 'memory' : 'file'};` +
-              ` pragma synchronous = ${synchronous}; pragma secure_delete = on; vacuum`,
-          );
-        } finally {
-          await connection.close();
-        }
-      });
-    } catch (error) {
-      throw this.toError(error);
+      await this.confirm(() => writer.pause(rewrite));
     } finally {
       clearInterval(timer);
     }
@@ -283,10 +316,10 @@ export class SqliteDatabase implements SqlDatabase {
 
   /** Copies the log into the database and truncates it: its pages are from before what was removed. */
   private async emptyLog(limitMs: number): Promise<boolean> {
-    const { files, native, place } = this.live();
-    files.checkLog();
+    const { native, place } = this.live();
+    await this.checkLog();
     const end = performance.now() + limitMs;
-    try {
+    return await this.confirm(async () => {
       // On its own: the locks of a checkpoint are waited for inside of SQLite.
       const connection = await native.open(place.filename, { busyTimeoutMs: CHECKPOINT_LOCK_MS });
       try {
@@ -298,27 +331,34 @@ export class SqliteDatabase implements SqlDatabase {
       } finally {
         await connection.close();
       }
-    } catch (error) {
-      throw this.toError(error);
-    }
+    });
   }
 
-  private toError(error: unknown): MemoryError {
-    return this.damage.note(translateSqliteError(error));
+  /** Throws `STORAGE_DAMAGED` if the log was cut or overwritten. A checkpoint would copy that. */
+  private async checkLog(): Promise<void> {
+    await this.confirm(() => this.live().files.checkLog());
   }
 
-  private readonly rethrow = (error: unknown): never => {
-    throw this.toError(error);
-  };
+  private confirm<T>(work: () => Promise<T>): Promise<T> {
+    return this.damage.confirm(work, { explain: (error) => this.explain(error) });
+  }
+
+  private async explain(thrown: unknown): Promise<MemoryError> {
+    const error = translateSqliteError(thrown);
+    if (this.opened === null) return error;
+    const explained = await explain(error, this.opened.place.disk);
+    if (explained.details?.['reason'] === 'disk') this.isDiskInDoubt = true;
+    return explained;
+  }
 
   /** A write that meets damage may have met another file, from which nothing must be answered. */
-  private readonly rethrowWrite = async (error: unknown): Promise<never> => {
-    const failure = translateSqliteError(error);
-    if (failure.code === 'STORAGE_DAMAGED' && this.opened !== null) {
+  private readonly rethrowLost = async (thrown: unknown): Promise<never> => {
+    const error = translateSqliteError(thrown);
+    if (error.code === 'STORAGE_DAMAGED' && this.opened !== null) {
       const { files, readers } = this.opened;
-      await readers.use((connection) => files.checkAtRest(connection)).catch(this.rethrow);
+      await readers.use((connection) => files.checkAtRest(connection));
     }
-    throw this.damage.note(failure);
+    throw error;
   };
 
   private live(): Opened {
@@ -331,7 +371,7 @@ export class SqliteDatabase implements SqlDatabase {
 
   private async open(
     native: SqliteModule,
-    place: Place,
+    place: Place & { disk: Disk },
     log: StorageOptions['log'],
   ): Promise<Opened> {
     const { lockTimeoutMs, groupSize, readers: readerCount } = this.options;
@@ -360,20 +400,29 @@ export class SqliteDatabase implements SqlDatabase {
       const dialect = createSqliteDialect(version);
       const bind = (connection: SqliteConnection): BoundConnection =>
         Object.assign(connection, { dialect });
+      const reopen = async (open: () => Promise<SqliteConnection>) => {
+        await files?.untilInPlace();
+        const connection = await open();
+        try {
+          await files?.untilInPlace();
+          return bind(connection);
+        } catch (error) {
+          await connection.close();
+          throw error;
+        }
+      };
+      const reopenReader = (options: ReaderOptions) => () =>
+        reopen(() => openReaderConnection(native, place.filename, options));
       const schemaVersion = await untilUnlocked(() => readSchemaVersion(first), START_TIMEOUT_MS);
       assertKnownSchema(schemaVersion);
       if (schemaVersion < SCHEMA_VERSION) {
         if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
         await migrateFile(bind(first));
       }
-      const readers = await openOthers(readerCount, {
-        busyTimeoutMs: lockTimeoutMs,
-        cacheKilobytes: 6_000,
-      });
-      const lists = await openOthers(LIST_CONNECTIONS, {
-        busyTimeoutMs: 2_000,
-        cacheKilobytes: 32_000,
-      });
+      const forReads = { busyTimeoutMs: lockTimeoutMs, cacheKilobytes: 6_000 };
+      const forLists = { busyTimeoutMs: 2_000, cacheKilobytes: 32_000 };
+      const readers = await openOthers(readerCount, forReads);
+      const lists = await openOthers(LIST_CONNECTIONS, forLists);
       index = WalIndex.open(place.filename);
       const opened = await OpenFiles.take({ ...place, index, damage: this.damage }, first);
       files = opened;
@@ -389,11 +438,11 @@ export class SqliteDatabase implements SqlDatabase {
         synchronous,
         files,
         contents,
-        readers: new Readers(readers.map(bind)),
-        lists: new Readers(lists.map(bind)),
+        readers: new Readers(readers.map(bind), reopenReader(forReads)),
+        lists: new Readers(lists.map(bind), reopenReader(forLists)),
         writer: new Writer({
           connection: bind(first),
-          open: async () => bind(await openWriter()),
+          open: () => reopen(openWriter),
           apply: (connection, mutations) => applyMutations(connection, this, mutations),
           confirm: (connection) => opened.check(connection),
           contents,
@@ -413,7 +462,7 @@ export class SqliteDatabase implements SqlDatabase {
 
 interface Opened {
   native: SqliteModule;
-  place: Place;
+  place: Place & { disk: Disk };
   log: StorageOptions['log'];
   version: string;
   dialect: Dialect;
@@ -426,6 +475,22 @@ interface Opened {
   writer: Writer;
   /** Uses the connections of `lists`. */
   knex: Promise<Knex> | null;
+}
+
+/**
+ * The error in the words of the contract. SQLite says that a database is corrupt when the system can't
+ * read a page of it, and that the disk fails when there is no room.
+ */
+async function explain(thrown: unknown, disk: Disk): Promise<MemoryError> {
+  const error = translateSqliteError(thrown);
+  if (error.code === 'STORAGE_DAMAGED' && error.details === undefined) {
+    const reason = await disk.look();
+    return reason === null ? error : diskFailed(reason, error.cause);
+  }
+  if (isDiskFailure(error.cause) && (await disk.isFull())) {
+    return new MemoryError('STORAGE_FULL', undefined, { cause: error.cause, retryAfterSeconds: 5 });
+  }
+  return error;
 }
 
 interface Place {
@@ -535,7 +600,9 @@ async function checkIntegrity(connection: Connection, what: string | number): Pr
     const lines = rows.flatMap((row) => String(row['integrity_check']).split('\n'));
     return lines.filter((line) => line !== 'ok' && !line.startsWith('*** '));
   } catch (error) {
-    return [translateSqliteError(error).message];
+    const { retryable, message } = translateSqliteError(error);
+    if (retryable) throw error;
+    return [message];
   }
 }
 

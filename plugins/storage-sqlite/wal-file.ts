@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { WalState } from './wal-index.ts';
 
 /** The sizes of the log's own header and of the header of each frame, in bytes. */
@@ -14,18 +14,21 @@ const SALTS_OF_FRAME = 8;
  * of the log, because cutting or replacing it changes them.
  */
 export class WalFile {
+  readonly #path: string;
   // SQLite holds no locks on the log, so closing this handle releases none.
-  readonly #file: number;
+  /** `null` until it is opened again after an error, as of a disk on the network that was away. */
+  #file: number | null;
   #last: WalState | null = null;
 
   /** Opens the log of a database that has a connection. */
   constructor(filename: string) {
-    this.#file = openSync(`${filename}-wal`, 'r');
+    this.#path = `${filename}-wal`;
+    this.#file = openSync(this.#path, 'r');
   }
 
   /**
    * Whether the log has its header, its last frame, and the frame that was the last one at the call
-   * before.
+   * before. Throws the error of the system if it can't be read.
    */
   has(state: WalState): boolean {
     // The header is written with the first frame.
@@ -37,8 +40,15 @@ export class WalFile {
     return hasAll;
   }
 
+  /** Whether the log was cut, by its size: a read may fail, or give zeros, for a moment. */
+  isCut({ frames, pageSize }: WalState): boolean {
+    if (this.#file === null) return false;
+    return fstatSync(this.#file).size < HEADER_BYTES + frames * (FRAME_BYTES + pageSize);
+  }
+
   close(): void {
-    closeSync(this.#file);
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
   }
 
   #hasFrame({ frames, pageSize, salts }: WalState): boolean {
@@ -50,7 +60,12 @@ export class WalFile {
   /** As hex; zeros behind the end of the file. */
   #readSalts(start: number): string {
     const found = Buffer.alloc(8);
-    readSync(this.#file, found, 0, found.length, start);
+    try {
+      readSync((this.#file ??= openSync(this.#path, 'r')), found, 0, found.length, start);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
     return found.toString('hex');
   }
 }

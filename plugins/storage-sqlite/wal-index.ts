@@ -73,12 +73,12 @@ export class WalIndex {
     }
   }
 
-  /** Returns `null` if the header can't be read, or is being written. */
+  /** Returns `null` if the header is being written. Throws the error of the system if it can't be read. */
   readState(): WalState | null {
     const found = new Uint32Array(BEGUN + 1);
     const half = HEADER_NUMBERS / 2;
     const isWritten =
-      this.readInto(found) &&
+      readSync(this.#shared.file, found, 0, found.byteLength, 0) === found.byteLength &&
       isSameHeader(found.subarray(0, half), found.subarray(half, HEADER_NUMBERS));
     if (!isWritten) return null;
     const size = new Uint16Array(found.buffer)[PAGE_SIZE] as number;

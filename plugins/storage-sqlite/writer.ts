@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError, outcomeUnknown } from '../../core/errors.ts';
 import type { Connection } from '../storage-knex/dialects/dialect.ts';
-import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
+import {
+  isDiskFailure,
+  isSqliteBusy,
+  spoilsConnection,
+  translateSqliteError,
+} from '../storage-knex/dialects/sqlite.ts';
 import type { Mutation, MutationOutcome } from '../storage-knex/write/mutation.ts';
 import type { BoundConnection } from './connection.ts';
 import type { SqliteContents } from './kept-contents.ts';
@@ -156,6 +161,8 @@ export class Writer {
     const { apply, confirm, contents } = this.options;
     const pending: Pending[] = [...group];
     const answers: (() => void)[] = [];
+    let isSpoiled = false;
+    let isCommitting = false;
     try {
       if (group.length > 0) {
         const outcomes = await apply(
@@ -163,6 +170,9 @@ export class Writer {
           group.map(({ mutation }) => mutation),
         );
         answers.push(() => settleGroup(group, outcomes));
+        isSpoiled = outcomes.some(
+          (outcome) => outcome.status === 'rejected' && spoilsConnection(outcome.error),
+        );
       }
       const begin = performance.now();
       for (let task = takeTask(0); task; task = takeTask(performance.now() - begin)) {
@@ -171,19 +181,25 @@ export class Writer {
         const result = await run(contents?.watch(connection) ?? connection);
         answers.push(() => resolve(result));
       }
+      isCommitting = true;
       await connection.run('commit', []);
       contents?.committed(group.flatMap(({ mutation }) => mutation.request.files));
     } catch (error) {
       await this.rollBack(connection);
-      return translateSqliteError(error);
+      if (spoilsConnection(error)) await this.forget();
+      // Its last frame may be on the disk, where the next start would find it.
+      return isCommitting && isDiskFailure(error)
+        ? outcomeUnknown(error)
+        : translateSqliteError(error);
     }
     try {
       await confirm(connection);
       for (const answer of answers) answer();
     } catch (error) {
       // The commit stands, so nothing runs again, but it must not be acknowledged.
-      for (const { reject } of pending) reject(translateSqliteError(error));
+      for (const { reject } of pending) reject(toUnconfirmed(error));
     }
+    if (isSpoiled) await this.forget();
     return null;
   }
 
@@ -297,6 +313,11 @@ export class Writer {
       // It is given up anyway; the next write opens another one.
     }
   }
+}
+
+function toUnconfirmed(thrown: unknown): MemoryError {
+  const error = translateSqliteError(thrown);
+  return error.code === 'STORAGE_DAMAGED' ? error : outcomeUnknown(error);
 }
 
 function settleGroup(

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { MemoryError } from '../../../core/errors.ts';
+import { isDoubtful } from '../../../core/look-again.ts';
 import type { CellValue, Dialect, FolderQuery, KeySet, Row, RowSet } from './dialect.ts';
 import { checkId, toHashHex } from '../schema/ids.ts';
 import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';
@@ -327,11 +328,38 @@ function isUnknownFormat(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('unsupported file format');
 }
 
+/** Codes of the operating system for a disk that takes no more. */
+const FULL_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG']);
+
+/** Whether the system failed over the files, in a read or a write. It may not in a moment. */
+export function isDiskFailure(error: unknown): boolean {
+  return /^SQLITE_IOERR(?!_WRITE)/.test(codeOf(error));
+}
+
+/**
+ * Whether a connection can't be trusted after an error: it may hold pages that were read wrongly, or
+ * descriptors of a disk that has gone.
+ */
+export function spoilsConnection(error: unknown): boolean {
+  if (error instanceof MemoryError) return isDoubtful(error);
+  const { code } = translateSqliteError(error);
+  return !isSqliteBusy(error) && (code === 'STORAGE_DAMAGED' || code === 'STORAGE_UNAVAILABLE');
+}
+
+/** The error for files that the system can't read or write now. */
+export function diskFailed(reason: string, cause: unknown): MemoryError {
+  return new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    `The disk of the database can not be read or written now: ${reason}.`,
+    { cause, retryAfterSeconds: 1, details: { reason: 'disk' } },
+  );
+}
+
 /** Translates SQLite's own errors; the only place that does. */
 export function translateSqliteError(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const code = codeOf(error);
-  if (/^SQLITE_(?:FULL|IOERR|READONLY)/.test(code)) {
+  if (/^SQLITE_(?:FULL|READONLY|IOERR_WRITE)/.test(code) || FULL_CODES.has(code)) {
     return new MemoryError('STORAGE_FULL', undefined, { cause: error, retryAfterSeconds: 5 });
   }
   if (/^SQLITE_(?:BUSY|LOCKED)/.test(code)) {
@@ -343,11 +371,15 @@ export function translateSqliteError(error: unknown): MemoryError {
   if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code) || isUnknownFormat(error)) {
     return new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED, { cause: error });
   }
-  if (/^SQLITE_(?:CANTOPEN|PERM|AUTH|PROTOCOL|INTERRUPT|NOMEM|NOLFS)/.test(code)) {
-    return new MemoryError('STORAGE_UNAVAILABLE', undefined, {
-      cause: error,
-      retryAfterSeconds: 1,
-    });
+  if (/^SQLITE_(?:IOERR|CANTOPEN|PERM|AUTH|PROTOCOL|INTERRUPT|NOMEM|NOLFS)/.test(code)) {
+    return diskFailed(code, error);
   }
+  // The system's own codes, such as EIO or EMFILE, from the checks of the files.
+  if (isSystemError(error)) return diskFailed(code, error);
   return new MemoryError('INTERNAL', undefined, { cause: error });
+}
+
+function isSystemError(error: unknown): boolean {
+  const { syscall, errno } = Object(error) as Partial<NodeJS.ErrnoException>;
+  return typeof syscall === 'string' && typeof errno === 'number';
 }

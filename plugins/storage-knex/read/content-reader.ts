@@ -87,19 +87,28 @@ export class ContentReader {
     this.#running -= 1;
   }
 
-  /** A damaged file fails only its own reads, not others of the same group. */
+  /** A damaged file is read again on its own, and fails no other of the same group. */
   #answer({ key, resolve, reject }: Waiting, found: StoredFile | null, isKept: boolean): void {
-    if (found === null) return resolve(null);
-    const { content, hash, deletedAt, ...file } = found;
+    let content: FileContent | null;
     try {
-      this.#database.damage.checkContent({ ...key, ...found });
-      if (deletedAt !== null) return resolve(null);
-      const answer = { ...file, content: content as string };
-      if (isKept) this.#database.contents?.keep(key, answer);
-      resolve(answer);
-    } catch (error) {
-      reject(error);
+      content = this.#check(key, found);
+    } catch {
+      const again = this.#database.read(async (connection) => {
+        const [alone] = await readContents(connection, [key]);
+        return this.#check(key, alone ?? null);
+      });
+      again.then(resolve, reject);
+      return;
     }
+    if (isKept && content !== null) this.#database.contents?.keep(key, content);
+    resolve(content);
+  }
+
+  #check(key: FileKey, found: StoredFile | null): FileContent | null {
+    if (found === null) return null;
+    this.#database.damage.checkContent({ ...key, ...found });
+    const { content, hash, deletedAt, ...file } = found;
+    return deletedAt === null ? { ...file, content: content as string } : null;
   }
 }
 

@@ -22,9 +22,11 @@ export function createFileStore(database: SqlDatabase): FileStore {
     },
     async get(key) {
       assertFileKey(key);
-      const file = await database.read((connection) => readFile(connection, key));
-      if (file !== null) database.damage.checkContent(file);
-      return file;
+      return await database.read(async (connection) => {
+        const file = await readFile(connection, key);
+        if (file !== null) database.damage.checkContent(file);
+        return file;
+      });
     },
     async list(scope, options) {
       assertScope(scope);

@@ -72,6 +72,22 @@ it.each([
   expect(await service.ready()).toBe('STORAGE_DAMAGED');
 });
 
+it('is ready again once verify has found that nothing is damaged', async () => {
+  const service = await serveTea();
+  const swap = 'update svc_content set content = replace(content, ';
+  await service.damage(`${swap}'white', 'WHITE')`);
+  const read = () => service.execute('memory_read', { path: 'user/tea.md' });
+  expect((await read()).json.error.code).toBe('STORAGE_DAMAGED');
+  expect((await verify(service)).found).toBeGreaterThan(0);
+  expect(await service.ready()).toBe('STORAGE_DAMAGED');
+
+  await service.damage(`${swap}'WHITE', 'white')`);
+  expect((await read()).status).toBe(200);
+  expect(await service.ready()).toBe('STORAGE_DAMAGED');
+  expect((await verify(service)).found).toBe(0);
+  expect(await service.ready()).toBe('ready');
+});
+
 it('stays ready where verify found only what a rebuilt index mends', async () => {
   const service = await serveTea();
   await service.damage("delete from svc_posting where term = 'green'");

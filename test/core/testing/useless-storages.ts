@@ -22,6 +22,8 @@ export function emptyStorage(): WholeStorage {
     close: done,
     ping: done,
     noteDamage: () => undefined,
+    doubtMs: () => 0,
+    liftDamage: () => undefined,
     describe: () =>
       Promise.resolve({
         name: 'empty',

@@ -121,6 +121,46 @@ describe.each(sqliteDrivers)('on %s', (driver) => {
     },
   );
 
+  it.each([
+    'SQLITE_CORRUPT',
+    'SQLITE_CORRUPT_INDEX',
+    'SQLITE_NOTADB',
+    'SQLITE_IOERR',
+    'SQLITE_IOERR_READ',
+    'SQLITE_IOERR_FSYNC',
+    'SQLITE_IOERR_SHORT_READ',
+    'SQLITE_IOERR_CORRUPTFS',
+    'SQLITE_CANTOPEN',
+    'SQLITE_NOMEM',
+    'SQLITE_INTERRUPT',
+  ])('is not damaged by %s that passes, and needs no restart', async (code) => {
+    const { storage, module } = await openTampered();
+    await write(storage, alice, 'kept\n');
+    const passesAt = performance.now() + 600;
+    module.before = () => {
+      if (performance.now() < passesAt) throw sqliteError(code);
+    };
+    const outcomes = await Promise.allSettled([
+      storage.files.get(alice),
+      storage.files.list(alice.scope, { prefix: '', after: null, limit: 10 }),
+      storage.index.snapshot((view) => view.listFiles(alice.scope, '')),
+      storage.files.listUsers({}, { limit: 10, after: null, order: 'asc' } as never),
+      write(storage, alice, append('again')),
+      storage.config.set({ key: 1 }, null),
+      storage.ping(),
+    ]);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') {
+        expect(outcome.reason).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+      }
+    }
+    await expect.poll(() => performance.now()).toBeGreaterThan(passesAt);
+    await storage.ping();
+    expect((await storage.files.get(alice))?.content).toContain('kept');
+    await write(storage, alice, append('after'));
+    expect((await storage.inspection?.problems?.()) ?? []).toEqual([]);
+  });
+
   it('reads on while the database can grow no more, and writes again when it can', async () => {
     const { storage, module } = await openTampered();
     await write(storage, alice, 'kept\n');
