@@ -195,7 +195,7 @@ async function findLink(folder: string, path: string): Promise<string | null> {
 }
 
 /** Options of {@link packFolder}. */
-export interface PackOptions extends FolderOptions {
+interface PackOptions extends FolderOptions {
   /** Called for each file whose name had another Unicode form than memory has. */
   onNormalised(path: string): void;
 }

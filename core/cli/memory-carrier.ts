@@ -25,7 +25,7 @@ export interface MemoryCarrier {
 }
 
 /** Tells the operator how the work on a folder goes on, and which of its files are left out. */
-export interface FolderReport extends Pick<FolderOptions, 'onFile' | 'onLeftOut'> {
+interface FolderReport extends Pick<FolderOptions, 'onFile' | 'onLeftOut'> {
   /** The files that were left out, without hidden ones of a folder that is read. */
   leftOut: ReadonlySet<string>;
 }
