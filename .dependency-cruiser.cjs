@@ -100,7 +100,7 @@ module.exports = {
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
-          '^core/(circuit-breaker|embedding-models|json-reply|provider-failure)\\.ts$',
+          '^core/(circuit-breaker|embedding-models|json-reply|provider-failure|proxy)\\.ts$',
           '^core/config/(base-url|error|option)\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',

@@ -6,6 +6,7 @@ const REASONS = {
   timeout: 'the provider did not answer in time',
   unreachable: 'the provider could not be reached; check the base URL',
   address_refused: 'the address of the provider is not allowed; check the base URL',
+  proxy: 'the proxy failed; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY',
   redirected: 'the provider redirected the request; check the base URL',
   too_large: 'the answer was too large',
   unauthorized: 'the provider refused the API key; check the API key',
@@ -30,6 +31,10 @@ const PROBLEMS = {
   connection_refused: 'the connection was refused; check the base URL',
   connection_closed: 'the connection was closed before the answer was complete',
   name_not_resolved: 'the host name could not be resolved; check the base URL',
+  proxy_unreachable: 'the proxy could not be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY',
+  proxy_auth:
+    'the proxy wants a user and a password; add them to HTTPS_PROXY, as in http://user:password@proxy:3128',
+  proxy_refused: 'the proxy refused to connect; check its rules, or add the host to NO_PROXY',
   no_route: 'no network route leads to the provider',
   tls: 'no TLS connection could be made; check its certificate',
   not_http: 'the answer was not HTTP; check the base URL',

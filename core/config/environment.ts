@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { PROXY_VARIABLES } from '../proxy.ts';
 import { ConfigError } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 import { nearest } from './nearest.ts';
@@ -16,11 +17,14 @@ interface EnvironmentSettings {
   config: string | null;
   /** The standard `OTEL_*` variables. */
   telemetry: Readonly<Record<string, string>>;
+  /** The variables that name proxies, in both cases. */
+  proxies: Readonly<Record<string, string>>;
   /** One sentence for each unknown `SERVICE_*` variable. */
   warnings: readonly string[];
 }
 
 const PREFIX = 'SERVICE_';
+const PROXY_NAMES: ReadonlySet<string> = new Set(PROXY_VARIABLES);
 const CONFIG = 'SERVICE_CONFIG';
 
 /**
@@ -31,12 +35,14 @@ export function readEnvironment(environment: Environment): EnvironmentSettings {
   const keys = new Map(SETTING_KEYS.map((key) => [settingOf(key).env, key]));
   const settings = new Map<SettingKey, string>();
   const telemetry: Record<string, string> = {};
+  const proxies: Record<string, string> = {};
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined || value === '') continue;
     const key = keys.get(name);
     if (key !== undefined) settings.set(key, value);
     else if (name.startsWith('OTEL_')) telemetry[name] = value;
+    else if (PROXY_NAMES.has(name.toUpperCase())) proxies[name] = value;
     else if (name.startsWith(PREFIX) && name !== CONFIG) {
       const meant = nearest(name, [...keys.keys(), CONFIG]);
       warnings.push(
@@ -44,7 +50,7 @@ export function readEnvironment(environment: Environment): EnvironmentSettings {
       );
     }
   }
-  return { settings, config: environment[CONFIG] || null, telemetry, warnings };
+  return { settings, config: environment[CONFIG] || null, telemetry, proxies, warnings };
 }
 
 /**

@@ -24,6 +24,7 @@ import type { Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { DEFAULT_PLUGINS, findOwnPlugin } from '../default-plugins.ts';
+import { type Proxies, readProxies, useProxies } from '../proxy.ts';
 
 export { ConfigError } from './error.ts';
 export type { NamedFactory } from './factories.ts';
@@ -66,6 +67,8 @@ export interface LoadedConfig {
   file: ReadFile | null;
   /** The standard `OTEL_*` variables. */
   telemetry: Readonly<Record<string, string>>;
+  /** Of the environment or `.env`. */
+  proxies: Proxies;
   /** Sentences for the log. */
   warnings: readonly string[];
   /** The directory that relative paths start from. */
@@ -119,18 +122,24 @@ export async function loadConfig(options: {
         : mistakes.collect(() => parseSetting(key, found.settings.get(key), origin));
   }
   mistakes.throwIfAny();
+  const { proxies, warnings: proxyWarnings } = readProxies({
+    ...dotEnv.proxies,
+    ...environment.proxies,
+  });
 
   const loaded = {
     values: values as SettingValues,
     origins: origins as Record<SettingKey, Origin>,
     file,
     telemetry: { ...dotEnv.telemetry, ...environment.telemetry },
+    proxies,
     cwd,
   };
   const warnings = [
     ...environment.warnings,
     ...dotEnv.warnings.map((warning) => `${warning} (in .env)`),
     ...(file?.warnings ?? []),
+    ...proxyWarnings,
     ...findContradictions(loaded),
   ];
   return { ...loaded, warnings };
@@ -161,6 +170,7 @@ export interface OpenedConfig {
 export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
   const { values, file } = loaded;
   const parts = file?.parts ?? {};
+  useProxies(loaded.proxies);
   const { storage, database } = await openStorage(loaded);
   const plugins: Plugin[] = [];
   for (const [index, given] of listOf(parts.plugins, 'plugins', file).entries()) {

@@ -123,22 +123,62 @@ export interface SchemaFacts {
   enum?: readonly string[];
 }
 
-/** The text with the password of a URL hidden. */
+const MASK = '********';
+
+/** Parameters of URLs that hold no secret; the values of all others are hidden. */
+const PLAIN_PARAMETERS: ReadonlySet<string> = new Set([
+  ...['api-version', 'charset', 'deployment', 'region', 'timezone', 'version'],
+  ...['ssl', 'ssl-mode', 'sslmode', 'ssl-ca', 'sslrootcert', 'connecttimeout', 'tls'],
+]);
+
+/**
+ * A text with what may be secret in a URL hidden: the password (or the user, where there is no
+ * password: a token), the values of its parameters, its fragment. Also for a text that is no URL yet,
+ * as one with a mistake in it.
+ */
 export function maskUrl(text: string): string {
-  // The last @ before the path, because an unescaped password may contain one.
-  const scheme = text.indexOf('://');
-  if (scheme < 0) return text;
-  const authority = text.slice(scheme + 3).split(/[/?#]/, 1)[0] ?? '';
-  const at = Math.max(authority.lastIndexOf('@'), text.slice(scheme + 3).lastIndexOf('@'));
-  if (at < 0) return text;
-  const user = text.slice(scheme + 3, scheme + 3 + at).split(':', 1)[0] ?? '';
-  return `${text.slice(0, scheme + 3)}${user}:********${text.slice(scheme + 3 + at)}`;
+  const start = /^[^:/?#@]*:\/\//.exec(text)?.[0] ?? '';
+  const rest = text.slice(start.length);
+  const query = /[?#]/.exec(rest)?.index ?? rest.length;
+  // The last @, because a password that is not escaped may contain one, and also / ? or #.
+  const at = rest.lastIndexOf('@');
+  const isUser = at >= 0 && (start !== '' || at < query);
+  const user = isUser ? maskUser(rest.slice(0, at)) : '';
+  const behind = isUser ? rest.slice(at) : rest;
+  return start + user + maskParameters(behind);
 }
 
-/** Shortened to one line, without the password of a database URL. */
+function maskUser(user: string): string {
+  const colon = user.indexOf(':');
+  return colon < 0 ? MASK : `${user.slice(0, colon)}:${MASK}`;
+}
+
+function maskParameters(text: string): string {
+  const hash = text.indexOf('#');
+  const fragment = hash < 0 || hash === text.length - 1 ? '' : `#${MASK}`;
+  const plain = hash < 0 ? text : text.slice(0, hash);
+  const mark = plain.indexOf('?');
+  if (mark < 0) return plain + fragment;
+  const parameters = plain
+    .slice(mark + 1)
+    .split(/([&;])/)
+    .map((part, index) => (index % 2 === 1 || part === '' ? part : maskParameter(part)));
+  return `${plain.slice(0, mark)}?${parameters.join('')}${fragment}`;
+}
+
+function maskParameter(part: string): string {
+  const equals = part.indexOf('=');
+  if (equals < 0) return MASK;
+  const name = part.slice(0, equals);
+  return PLAIN_PARAMETERS.has(name.toLowerCase()) ? part : `${name}=${MASK}`;
+}
+
+/** Shortened to one line, without the secrets of a URL, also of one inside a list or an object. */
 function show(value: unknown): string {
-  const text = typeof value === 'string' ? maskUrl(value) : value;
-  const json = typeof text === 'function' ? 'a function' : (JSON.stringify(text) ?? String(text));
+  const maskText = (_key: string, part: unknown) =>
+    typeof part === 'string' && /[@?]|:\/\//.test(part) ? maskUrl(part) : part;
+  const json =
+    typeof value === 'function' ? 'a function' : (JSON.stringify(value, maskText) ?? String(value));
   return json.length > 100 ? `${takeStart(json, 97)}…` : json;
 }
 

@@ -24,6 +24,14 @@ export async function printConfig(loaded: LoadedConfig): Promise<string> {
     const shown = part === 'storage' ? storage : showPart(value);
     rows.push([part, shown, `file ${file?.name ?? ''}`]);
   }
+  const { http, https, except } = loaded.proxies;
+  for (const [name, proxy] of [
+    ['HTTPS_PROXY', https],
+    ['HTTP_PROXY', http],
+  ] as const) {
+    if (proxy !== null) rows.push(['proxy', maskUrl(proxy.href), `environment ${name}`]);
+  }
+  if (except.length > 0) rows.push(['no proxy', except.join(', '), 'environment NO_PROXY']);
   const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
   const where = file === null ? 'No config file.' : `Config file: ${file.path}`;
   const warnings = loaded.warnings.map(
@@ -52,7 +60,7 @@ function showValue({ values }: LoadedConfig, key: SettingKey): string {
   if (settingOf(key).isSecret === true) {
     return Array.isArray(value) && value.length > 1 ? `******** (${value.length})` : '********';
   }
-  if (Array.isArray(value)) return value.join(', ');
+  if (Array.isArray(value)) return value.map((item) => maskUrl(String(item))).join(', ');
   return maskUrl(String(value));
 }
 

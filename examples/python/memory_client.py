@@ -30,6 +30,8 @@ class MemoryServiceError(Exception):
         self.details: dict[str, Any] = fields.get("details") or {}
         # Whether the same call may succeed later.
         self.retryable: bool = fields.get("retryable") is True
+        # What to do about it, in a sentence.
+        self.action: str | None = fields.get("action")
         self.trace_id: str | None = fields.get("traceId")
         self.tool_call_id: str | None = fields.get("toolCallId")
         self.retry_after: float = fields.get("retry_after", 0.0)

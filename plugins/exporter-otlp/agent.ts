@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import { MemoryError } from '../../core/errors.ts';
+import { createTunnelAgent, findProxy } from '../../core/proxy.ts';
 
 /** The connections to the collector. */
 export interface Agents {
@@ -32,12 +33,19 @@ export async function openAgents(environment: Readonly<Record<string, string>>):
   const [ca, cert, key] = await Promise.all(
     ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].map(readPem),
   );
+  const endpoint =
+    environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? environment['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const proxy =
+    endpoint !== undefined && URL.canParse(endpoint) ? findProxy(new URL(endpoint)) : null;
   const agents: Agent[] = [];
   return {
     async create(protocol) {
       // Imported late, as the SDK asks, so that the app's instrumentation comes first.
       const module = protocol === 'http:' ? await import('node:http') : await import('node:https');
-      const agent = new module.Agent({ keepAlive: true, ca, cert, key });
+      const agent =
+        proxy === null
+          ? new module.Agent({ keepAlive: true, ca, cert, key })
+          : createTunnelAgent(proxy, protocol, { ca, cert, key });
       agents.push(agent);
       return agent;
     },

@@ -1,9 +1,11 @@
 import { lookup as resolveName, type LookupAddress, type LookupOptions } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import { isAllowedAddress, isAllowedBaseUrl } from '../../core/config/base-url.ts';
 import type { FailureProblem } from '../../core/provider-failure.ts';
+import { createTunnelAgent, findProxy, ProxyError, proxyHeaders } from '../../core/proxy.ts';
 import { ProviderFault } from './fault.ts';
 import { type AnswerLimits, readAnswer } from './read-answer.ts';
 
@@ -35,9 +37,11 @@ const HEADERS_SENT = new Set([
  * another answer of the name server's), follows no redirect, reads and parses an answer within limits,
  * and sends no header but those that the API needs. Answers come whole.
  *
+ * It goes through the proxy that the command's environment names.
+ *
  * It rejects with a `ProviderFault`: `address_refused`, `redirected`, `too_large`, `unreachable`,
- * `aborted` when the signal says so, and the reasons of {@link readAnswer}: only an answer that is a
- * success gets to the SDK.
+ * `proxy`, `aborted` when the signal says so, and the reasons of {@link readAnswer}: only an answer
+ * that is a success gets to the SDK.
  */
 export function createProviderFetch(options: {
   baseUrl: string;
@@ -48,9 +52,9 @@ export function createProviderFetch(options: {
   const { baseUrl, limits, resolve = resolveName } = options;
   const base = new URL(baseUrl);
   const { request } = base.protocol === 'https:' ? https : http;
-  const Agent = base.protocol === 'https:' ? https.Agent : http.Agent;
-  const agent = new Agent({ keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
   const lookup = guardLookup(base.protocol, resolve);
+  // At the first request: a config file makes providers before the command has read all of it.
+  let route: Route | null = null;
 
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
@@ -58,6 +62,9 @@ export function createProviderFetch(options: {
     if (url.origin !== base.origin || !isAllowedBaseUrl(url.origin)) {
       throw new ProviderFault('address_refused');
     }
+    route ??= findRoute(base, resolve);
+    const { agent, proxy } = route;
+    if (proxy !== null) await checkProxied(url, resolve);
     const sentText = typeof init.body === 'string' ? init.body : null;
     const body = sentText === null ? null : Buffer.from(sentText, 'utf8');
     const headers: Record<string, string> = { 'accept-encoding': 'gzip, deflate, br' };
@@ -68,21 +75,78 @@ export function createProviderFetch(options: {
     if (body !== null) headers['content-length'] = String(body.byteLength);
     const { method = 'GET', signal } = init;
 
-    return await new Promise<Response>((done, fail) => {
-      const sent = request(
-        url,
-        { method, headers, agent, lookup, ...(signal instanceof AbortSignal ? { signal } : {}) },
-        (answer) => {
-          readAnswer(answer, limits, sentText).then(done, (error: unknown) => {
-            sent.destroy();
-            fail(toFetchFault(error, signal));
-          });
-        },
-      );
-      sent.on('error', (error) => fail(toFetchFault(error, signal)));
-      sent.end(body ?? undefined);
-    });
+    const send = (options: http.RequestOptions): Promise<Response> =>
+      new Promise<Response>((done, fail) => {
+        const sent = request(
+          {
+            ...{ method, ...options },
+            ...(signal instanceof AbortSignal ? { signal } : {}),
+          },
+          (answer) => {
+            readAnswer(answer, limits, sentText).then(done, (error: unknown) => {
+              sent.destroy();
+              fail(error as Error);
+            });
+          },
+        );
+        sent.on('error', fail);
+        sent.end(body ?? undefined);
+      });
+    try {
+      return await send({ ...urlToHttpOptions(url), headers, agent, lookup });
+    } catch (error) {
+      const isRefused = error instanceof ProxyError && error.problem === 'proxy_refused';
+      if (proxy?.protocol !== 'http:' || !isRefused || url.protocol === 'https:') {
+        throw toFetchFault(error, signal);
+      }
+    }
+    // Many proxies make tunnels to port 443 alone, and pass plain requests on themselves.
+    try {
+      return await send({
+        ...urlToHttpOptions(proxy),
+        auth: null,
+        path: url.href,
+        headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
+        lookup: guardLookup('https:', resolve),
+      });
+    } catch (error) {
+      const { status } = Object(error) as { status?: unknown };
+      throw toFetchFault(status === 407 ? new ProxyError(proxy, { status }) : error, signal);
+    }
   };
+}
+
+/** How a provider is reached. */
+interface Route {
+  proxy: URL | null;
+  agent: http.Agent;
+}
+
+function findRoute(base: URL, resolve: Resolve): Route {
+  const options = { keepAlive: true, maxSockets: 16, scheduling: 'lifo' } as const;
+  const proxy = findProxy(base);
+  if (proxy === null) {
+    const { Agent } = base.protocol === 'https:' ? https : http;
+    return { proxy, agent: new Agent(options) };
+  }
+  // A proxy may be wherever a provider may be under https.
+  const lookup = guardLookup('https:', resolve);
+  return { proxy, agent: createTunnelAgent(proxy, base.protocol, { ...options, lookup }) };
+}
+
+/**
+ * The proxy looks the name up itself, so what this machine finds is only checked. A name that it can
+ * not resolve passes: machines behind a proxy often have no name server for it.
+ */
+async function checkProxied({ hostname, protocol }: URL, resolve: Resolve): Promise<void> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) return;
+  const addresses = await new Promise<LookupAddress[]>((done) => {
+    resolve(host, { all: true }, (error, found) => done(error === null ? found : []));
+  });
+  if (!addresses.every(({ address }) => isAllowedAddress(address, protocol))) {
+    throw new ProviderFault('address_refused');
+  }
 }
 
 /** Gives addresses on only when each of them is allowed: one that is not is reason for distrust. */
@@ -105,6 +169,15 @@ function guardLookup(protocol: string, resolve: Resolve): LookupFunction {
 
 function toFetchFault(error: unknown, signal: unknown): ProviderFault {
   if (error instanceof ProviderFault) return error;
+  if (error instanceof ProxyError) {
+    // The proxy's own name may lead to an address that is refused.
+    if (error.cause instanceof ProviderFault && error.cause.reason === 'address_refused') {
+      return error.cause;
+    }
+    const { problem, status } = error;
+    const isTransient = status === null || status >= 500;
+    return new ProviderFault('proxy', { problem, isTransient, cause: error });
+  }
   if (signal instanceof AbortSignal && signal.aborted) {
     return new ProviderFault('aborted', { cause: error });
   }

@@ -528,6 +528,36 @@ describe('--print-config', () => {
     expect(replaced).not.toContain('model');
   });
 
+  it('shows the proxies of the environment, and of .env, without their passwords', async () => {
+    write('.env', 'http_proxy=proxy.example:3128\nNO_PROXY=localhost, .internal\n');
+    const printed = await printConfig(
+      await load([], { HTTPS_PROXY: 'http://u:canary@proxy.example:3129' }),
+    );
+    expect(printed).toMatch(
+      /^proxy +http:\/\/u:\*{8}@proxy\.example:3129\/ +environment HTTPS_PROXY$/m,
+    );
+    expect(printed).toMatch(/^proxy +http:\/\/proxy\.example:3128\/ +environment HTTP_PROXY$/m);
+    expect(printed).toMatch(/^no proxy +localhost, \.internal +environment NO_PROXY$/m);
+    expect(printed).not.toContain('canary');
+    const socks = await load([], { ALL_PROXY: 'socks5://u:canary@p' });
+    expect(socks.warnings.join()).toMatch(/^ALL_PROXY has no effect/);
+    expect(await printConfig(socks)).not.toContain('canary');
+  });
+
+  it('masks what a URL carries behind its address', async () => {
+    const printed = await printConfig(
+      await load([], {
+        SERVICE_MODEL_PROVIDER: 'openai',
+        SERVICE_MODEL_BASE_URL: 'https://models.example/v1?key=canary&api-version=1',
+        SERVICE_DATABASE_URL: 'mysql://db:3306/m?password=canary',
+      }),
+    );
+    expect(printed).toContain('https://models.example/v1?key=********&api-version=1');
+    expect(printed).not.toContain('canary');
+    const message = await refusal(load(['--model-base-url=ftp://u:canary@x/?token=canary']));
+    expect(message).not.toContain('canary');
+  });
+
   it('masks every secret, and the password of a database', async () => {
     const env: Record<string, string> = {
       SERVICE_DATABASE_URL: 'mysql://u:canary-pa@ss@db:3306/m',

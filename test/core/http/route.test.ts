@@ -566,6 +566,7 @@ describe('errors', () => {
         code: 'STORAGE_UNAVAILABLE',
         message: 'The database does not answer.',
         retryable: true,
+        action: 'Try again after Retry-After; repeat writes with the same Idempotency-Key.',
         traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
       },
     });
