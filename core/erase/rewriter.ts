@@ -79,6 +79,8 @@ export function createRewriter(deps: {
   let running: Promise<void> | null = null;
   let done = 0;
   let lastFailure: string | null = null;
+  /** The failure that was logged: a disk that stays full is told once. */
+  let logged: string | null = null;
   /** When the last rewritings began that a receipt waited for, oldest first. */
   const atOnce: number[] = [];
   /** The receipts since whose commit the pages were rewritten, while the log is not empty yet. */
@@ -123,6 +125,7 @@ export function createRewriter(deps: {
     try {
       await running;
       lastFailure = null;
+      logged = null;
     } catch (error) {
       lastFailure = toMemoryError(error).message;
       throw error;
@@ -163,8 +166,9 @@ export function createRewriter(deps: {
   }
 
   function warn(error: unknown): void {
-    if (isStopped) return;
-    const { code } = toMemoryError(error);
+    const { code, message } = toMemoryError(error);
+    if (isStopped || message === logged) return;
+    logged = message;
     log.warn({ code, error: describeError(error) }, 'the database file waits to be rewritten');
   }
 

@@ -6,17 +6,13 @@ import { MemoryError } from '../../core/errors.ts';
 /** Up to this size, a file is put together in memory; above it, in a temporary file. */
 const IN_MEMORY_BYTES = 64 * 1024 * 1024;
 
-/** Where SQLite puts its temporary files: the first directory that can be written. */
-const TEMPORARY = () => [
-  process.env['SQLITE_TMPDIR'],
-  process.env['TMPDIR'],
-  ...['/var/tmp', '/usr/tmp', '/tmp', '.'],
-];
-
 /** Whether a file of this size is put together in memory. */
 export function isRewrittenInMemory(bytes: number): boolean {
   return bytes <= IN_MEMORY_BYTES;
 }
+
+const NO_TEMPORARY =
+  'To rewrite the database file, SQLite needs a directory for a temporary file of the same size, and can write none: set SQLITE_TMPDIR to one, and it goes on by itself after the next start.';
 
 /**
  * Throws `STORAGE_FULL` if a database file of this size can't be rewritten: all pages go to its log
@@ -26,8 +22,10 @@ export function isRewrittenInMemory(bytes: number): boolean {
 export async function assertRoomToRewrite(filename: string, bytes: number): Promise<void> {
   const directory = dirname(filename);
   const needs = new Map([[directory, bytes]]);
-  const temporary = isRewrittenInMemory(bytes) ? null : findTemporary();
-  if (temporary !== null) {
+  // Windows has a directory of its own for that.
+  if (!isRewrittenInMemory(bytes) && process.platform !== 'win32') {
+    const temporary = findTemporary();
+    if (temporary === undefined) throw new MemoryError('STORAGE_FULL', NO_TEMPORARY);
     const place = (await isSameDisk(directory, temporary)) ? directory : temporary;
     needs.set(place, (needs.get(place) ?? 0) + bytes);
   }
@@ -41,9 +39,12 @@ export async function assertRoomToRewrite(filename: string, bytes: number): Prom
   }
 }
 
-function findTemporary(): string | null {
-  if (process.platform === 'win32') return null;
-  const found = TEMPORARY().find((place) => {
+/** Where SQLite puts its temporary files: the first of these directories that can be written. */
+function findTemporary(): string | undefined {
+  // eslint-disable-next-line no-restricted-syntax -- SQLite itself reads these two.
+  const { SQLITE_TMPDIR, TMPDIR } = process.env;
+  const places = [SQLITE_TMPDIR, TMPDIR, '/var/tmp', '/usr/tmp', '/tmp', '.'];
+  return places.find((place): place is string => {
     if (place === undefined || place === '') return false;
     try {
       accessSync(place, constants.W_OK | constants.X_OK);
@@ -52,7 +53,6 @@ function findTemporary(): string | null {
       return false;
     }
   });
-  return found ?? null;
 }
 
 async function isSameDisk(one: string, other: string): Promise<boolean> {
