@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { MemoryError } from '../../core/errors.ts';
 import { call } from '../support/service.ts';
 import {
   expectCount,
@@ -127,6 +131,7 @@ describe('the users', () => {
     await button.click();
     const receipt = page.getByRole('dialog', { name: 'Erased carol' });
     await receipt.getByText(/rows removed/).waitFor();
+    await receipt.getByText('Nothing of it is left in the database.').waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       receipt.getByRole('button', { name: 'Save the receipt' }).click(),
@@ -175,24 +180,6 @@ describe('a memory', () => {
     expectNoProblems(other);
   });
 
-  it('is imported without the damaged lines of another program, which are named', async () => {
-    const opened = await openConsole({ path: '/users?do=import' });
-    const importing = opened.page.getByRole('dialog', { name: 'Import memory' });
-    const text = '{"memory":"Likes tea"}\n{"memory":"cut o\n{"memory":"Bob’s","userId":"bob"}\n';
-    await importing
-      .getByLabel('File', { exact: true })
-      .setInputFiles({ name: 'm.jsonl', mimeType: 'text/plain', buffer: Buffer.from(text) });
-    await importing.getByLabel('User, if the file names none').fill('alice');
-    await importing.getByRole('button', { name: 'Preview' }).click();
-    await importing.getByText('1 item would not be taken: the list says why.').waitFor();
-    await importing.getByText('line 2: It is not JSON').waitFor();
-    await importing.getByRole('button', { name: 'Import 2 files' }).click();
-    const receipt = opened.page.getByRole('dialog', { name: 'Imported' });
-    await receipt.getByText('1 item not taken: the list says why.').waitFor();
-    await receipt.getByText('users/bob/').first().waitFor();
-    expectNoProblems(opened);
-  });
-
   it('is not imported from a file that is none', async () => {
     const opened = await openConsole({ path: '/users?do=import' });
     const importing = opened.page.getByRole('dialog', { name: 'Import memory' });
@@ -201,6 +188,45 @@ describe('a memory', () => {
       .setInputFiles({ name: 'x.txt', mimeType: 'text/plain', buffer: Buffer.from('nothing') });
     await importing.getByRole('button', { name: 'Preview' }).click();
     await importing.getByRole('alert').getByText('INVALID_ARCHIVE').waitFor();
+    expectNoProblems(opened);
+  });
+});
+
+describe('the receipt of an erasure', () => {
+  it('says that the database file is pending, why, and later that it is rewritten', async () => {
+    const opened = await filled('/users?user=carol&do=erase');
+    const { page, service } = opened;
+    const { file } = service.core.storage.erasure ?? {};
+    if (file === undefined) throw new Error('The database is not a file.');
+    const full = new MemoryError('STORAGE_FULL', 'There is no room to rewrite it.');
+    const rewrite = vi.spyOn(file, 'rewrite').mockRejectedValue(full);
+    const dialog = page.getByRole('dialog', { name: 'Erase carol?' });
+    await dialog.getByLabel('Type carol to confirm').fill('carol');
+    await dialog.getByRole('button', { name: 'Erase', exact: true }).click();
+    const receipt = page.getByRole('dialog', { name: 'Erased carol' });
+    await receipt.getByText('Pending: pages of the database file may still have').waitFor();
+    await receipt.getByText('memory-service vacuum').waitFor();
+    await receipt.getByText('There is no room to rewrite it.').waitFor();
+    rewrite.mockRestore();
+    await service.core.rewriter.rewrite({ address: null, traceId: null });
+    await receipt.getByText('The database file is rewritten').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('names the copies beside the database, and removes those that the service made', async () => {
+    const opened = await filled('/nothing');
+    const { page, service, visit } = opened;
+    const copy = `${service.core.storage.filename ?? ''}.schema-3.backup`;
+    await writeFile(copy, 'SQLite format 3\0');
+    await visit('/users?user=carol&do=erase');
+    const dialog = page.getByRole('dialog', { name: 'Erase carol?' });
+    await dialog.getByText(basename(copy)).waitFor();
+    await dialog.getByLabel('Remove those that the service made, too').check();
+    await dialog.getByLabel('Type carol to confirm').fill('carol');
+    await dialog.getByRole('button', { name: 'Erase', exact: true }).click();
+    const receipt = page.getByRole('dialog', { name: 'Erased carol' });
+    await receipt.getByText(`Removed beside the database: ${basename(copy)}.`).waitFor();
+    expect(existsSync(copy)).toBe(false);
     expectNoProblems(opened);
   });
 });
