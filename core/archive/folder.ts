@@ -9,7 +9,7 @@ import { fromDiskPath, toComparablePath, toDiskPaths } from './disk-names.ts';
 import { EXPORT_MARKER, findExportFolder } from './export-marker.ts';
 import { packFiles, type PlainFile } from './export.ts';
 import type { ArchivedChain } from './read-chain.ts';
-import { type ArchivedFile, compareKeys, type OlderRevisions } from './read.ts';
+import { ARCHIVE_LIMITS, type ArchivedFile, compareKeys, type OlderRevisions } from './read.ts';
 import { findReserved, findUnsafeName } from './unsafe-names.ts';
 
 /** A folder for files on their way to their places. */
@@ -242,17 +242,15 @@ export async function* packFolder(
         onLeftOut({ path, why: `memory has the same name for it as for ${last.path}` });
         continue;
       }
-      const content = await readFile(join(folder, path)).catch((error: NodeJS.ErrnoException) =>
-        toReason(error, path),
-      );
+      const content = await readText(folder, path);
       if (typeof content === 'string') onLeftOut({ path, why: content });
-      else if (isUtf8(content) && !content.includes(0)) {
+      else {
         if (path !== path.normalize('NFC')) onNormalised(path);
         last = { key, path };
         done += 1;
         onFile(done);
         yield { key, content };
-      } else onLeftOut({ path, why: 'it is not UTF-8 text' });
+      }
     }
   };
   yield* packFiles(texts(), userId);
@@ -296,6 +294,24 @@ async function* listFiles(
 
 function nameKind(entry: Dirent): string {
   return entry.isSymbolicLink() ? 'a link' : 'not a plain file';
+}
+
+/** The text of a file, or why memory can't take it. A file of many GB is not read. */
+async function readText(folder: string, path: string): Promise<Buffer | string> {
+  try {
+    const file = join(folder, path);
+    const { size } = await lstat(file);
+    if (size > ARCHIVE_LIMITS.fileBytes) {
+      return `it has ${size} bytes; a memory file has at most ${ARCHIVE_LIMITS.fileBytes}`;
+    }
+    const content = await readFile(file);
+    if (isUtf8(content) && !content.includes(0)) return content;
+    const [first, second] = content;
+    const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+    return isUtf16 ? 'it is UTF-16 text: save it as UTF-8' : 'it is not UTF-8 text';
+  } catch (error) {
+    return toReason(error as NodeJS.ErrnoException, path);
+  }
 }
 
 /** Why a file or folder cannot be read. Throws what is no such reason. */

@@ -40,6 +40,8 @@ export const ARCHIVE_LIMITS = {
   ratioFloor: 64 * 1024 ** 2,
   /** Bytes of one part of a history, or eight times a file's limit if that is more. */
   partBytes: 16 * 1024 ** 2,
+  /** Bytes of a file of a folder: the most that the setting of a file's limit can be. */
+  fileBytes: 64 * 1024 ** 2,
 } as const;
 
 /** How far the clock of another service may be ahead. */
@@ -106,7 +108,8 @@ export async function* readArchive(
     entryBytes(path) {
       const isFile = path.startsWith('users/') || path.startsWith('shared/');
       // A file above its limit is read in part at most, and gets an error of its own.
-      if (isFile) return Math.max(maxFileBytes, ARCHIVE_LIMITS.partBytes);
+      const most = onBadFile === undefined ? ARCHIVE_LIMITS.partBytes : ARCHIVE_LIMITS.fileBytes;
+      if (isFile) return Math.max(maxFileBytes, most);
       return Math.max(8 * maxFileBytes, ARCHIVE_LIMITS.partBytes);
     },
   });

@@ -1,6 +1,15 @@
 import type * as Fs from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -420,6 +429,22 @@ describe('a folder that is imported', () => {
     expect(await read(folder)).toMatchObject({
       files: { 'b.md': 'b' },
       leftOut: { 'a.md': 'it cannot be read (EACCES)', closed: 'it cannot be read (EACCES)' },
+    });
+  });
+
+  it('does not read a file of many GB, and says what UTF-16 is', async () => {
+    const folder = await temporaryDirectory();
+    await writeFile(path.join(folder, 'a.md'), 'a');
+    await writeFile(path.join(folder, 'huge.md'), '');
+    // Its bytes take no place on the disk.
+    await truncate(path.join(folder, 'huge.md'), 5 * 1024 ** 3);
+    await writeFile(path.join(folder, 'windows.md'), Buffer.from('\uFEFFa', 'utf16le'));
+    expect(await read(folder)).toMatchObject({
+      files: { 'a.md': 'a' },
+      leftOut: {
+        'huge.md': 'it has 5368709120 bytes; a memory file has at most 67108864',
+        'windows.md': 'it is UTF-16 text: save it as UTF-8',
+      },
     });
   });
 });

@@ -25,6 +25,7 @@ async function pathsOf(core: Core): Promise<string[]> {
 const NOTES: Notes = {
   'a.md': 'good\n',
   'b.md': 'x'.repeat(300_000),
+  'bb.md': 'x'.repeat(20 * 1024 ** 2),
   'c.md': 'a\0b',
   'd.md': Buffer.from([0x61, 0xff]),
   'e?.md': 'a name that memory does not take',
@@ -32,6 +33,7 @@ const NOTES: Notes = {
 };
 const SKIPPED = {
   'users/alice/b.md': 'The content has 300000 bytes; a file has at most 262144.',
+  'users/alice/bb.md': 'The content has 20971520 bytes; a file has at most 262144.',
   'users/alice/c.md': 'The content has a NUL character.',
   'users/alice/d.md': 'The content is not UTF-8.',
   'users/alice/e?.md': expect.stringMatching(/^A segment has none of/) as string,
@@ -49,7 +51,7 @@ describe('a folder', () => {
       expect(files).toEqual({ 'users/alice/a.md': 'created', 'users/alice/f.md': 'created' });
       expect(summary).toMatchObject({
         ...{ created: 2, skipped: 0 },
-        source: { from: 'markdown', items: 6, written: 2, skipped: 4 },
+        source: { from: 'markdown', items: 7, written: 2, skipped: 5 },
       });
     }
     expect(await pathsOf(core)).toEqual(['users/alice/a.md', 'users/alice/f.md']);
