@@ -10,6 +10,28 @@ export function msLeft(limitMs: number, arrivedAt: number): number {
 }
 
 /**
+ * How long one step of a call may wait for a provider: `limitMs`, but at most half of what the call has
+ * left, so that the other half is left for its own work. A call whose time is up gets 0.
+ */
+export function shareOfTime(limitMs: number, deadlineAt: number | undefined): number {
+  if (deadlineAt === undefined) return limitMs;
+  return Math.max(0, Math.min(limitMs, Math.floor((deadlineAt - performance.now()) / 2)));
+}
+
+/** What a call needs after a model's reply, to say that it failed. */
+const CLOSING_MS = 500;
+
+/**
+ * How long a model may take: `limitMs`, but it ends shortly before the call's deadline, so that the
+ * error names the model.
+ */
+export function beforeDeadline(limitMs: number, deadlineAt: number | undefined): number {
+  if (deadlineAt === undefined) return limitMs;
+  const leftMs = deadlineAt - performance.now();
+  return Math.max(1, Math.min(limitMs, Math.floor(Math.max(leftMs - CLOSING_MS, leftMs / 2))));
+}
+
+/**
  * Resolves as `work` does, or rejects with `onLate()` after `limitMs`. It can't stop the work; a late
  * result is dropped.
  */

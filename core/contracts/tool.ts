@@ -95,6 +95,11 @@ export interface ToolCall extends Caller {
   toolCallId: string;
   /** The user's time zone, where the caller names one. */
   timeZone?: string;
+  /**
+   * Of `performance.now()`: when the call's deadline is. What waits for a provider ends before, so that
+   * the call still has time for the rest. Absent: no deadline.
+   */
+  deadlineAt?: number;
   /** Present on a write that came with an idempotency key: SHA-256 in hex. */
   idempotency?: { keyHash: string; requestHash: string };
   /** Set by the write path when the answer is the first one, replayed. */

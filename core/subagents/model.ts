@@ -8,6 +8,7 @@ import type { PromptText } from '../edits/prompt-text.ts';
 import type { MemoryError } from '../errors.ts';
 import { createProviderError } from '../provider-failure.ts';
 import { CircuitBreaker } from '../circuit-breaker.ts';
+import { beforeDeadline } from '../deadline.ts';
 import { toModelError } from './guarded-model.ts';
 
 /** The model as tools ask it: in time, inside a span of their call, and left alone when down. */
@@ -37,8 +38,9 @@ const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_of
 export function createModel(provider: ModelProvider, circuit = new CircuitBreaker()): Model {
   async function generate(
     request: GenerateRequest,
-    { call, timeoutMs }: { call: ToolCall; timeoutMs: number },
+    { call, timeoutMs: mostMs }: { call: ToolCall; timeoutMs: number },
   ): Promise<GenerateResult> {
+    const timeoutMs = beforeDeadline(mostMs, call.deadlineAt);
     const slow = new AbortController();
     const signal =
       call.signal === undefined ? slow.signal : AbortSignal.any([call.signal, slow.signal]);

@@ -194,6 +194,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         trace,
         signal,
         ...toTimeZone(context.timeZone ?? undefined),
+        ...toDeadline(tool.definition, arrivedAt),
         ...idempotency,
         onReplay({ toolCallId: firstCallId, traceId }) {
           admitted.first = { toolCallId: firstCallId, traceId };
@@ -209,7 +210,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     const work = deps.exporters.runWithin(traced.trace.context(), () =>
       tool.runsOnce === true ? deps.once(call, run) : run(),
     );
-    return inTime(work, { arrivedAt: traced.arrivedAt, tool });
+    return inTime(work, { call, tool });
   }
 
   function answerCall(
@@ -244,16 +245,22 @@ export function createTools(deps: ToolsDependencies): Tools {
     await withDeadline(deps.ready(), leftMs, notRun);
   }
 
+  function toDeadline(tool: ToolDefinition, arrivedAt: number): Pick<ToolCall, 'deadlineAt'> {
+    if (tool.deadlineMs === null) return {};
+    // A tool that waits for a model has a longer deadline. Without a model, the usual one holds.
+    const ownMs = deps.services.remember === null ? undefined : tool.deadlineMs;
+    return { deadlineAt: arrivedAt + (ownMs ?? deps.deadlineMs ?? CALL_DEADLINE_MS) };
+  }
+
   /** Stops waiting at the deadline. The work goes on: the database may still do what it was told. */
   async function inTime<T>(
     work: Promise<T>,
-    { arrivedAt, tool }: { arrivedAt: number; tool: ToolDefinition },
+    { call, tool }: { call: ToolCall; tool: ToolDefinition },
   ): Promise<T> {
-    if (tool.deadlineMs === null) return await work;
-    // A tool that waits for a model has a longer deadline. Without a model, the usual one holds.
-    const ownMs = deps.services.remember === null ? undefined : tool.deadlineMs;
-    const deadlineMs = ownMs ?? deps.deadlineMs ?? CALL_DEADLINE_MS;
-    return await withDeadline(work, msLeft(deadlineMs, arrivedAt), () =>
+    const { deadlineAt } = call;
+    if (deadlineAt === undefined) return await work;
+    // Whatever waits for a model or an embedder ends before: see `deadlineAt`.
+    return await withDeadline(work, msLeft(0, deadlineAt), () =>
       tool.readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
     );
   }

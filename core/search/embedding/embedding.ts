@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { CircuitBreaker } from '../../circuit-breaker.ts';
 import type { Embedder } from '../../contracts/embedder.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
+import { shareOfTime } from '../../deadline.ts';
 import { MemoryError } from '../../errors.ts';
 import {
   createProviderError,
@@ -39,6 +40,8 @@ interface EmbeddedPassages {
 interface CallLimits {
   limitMs: number;
   signal?: AbortSignal | undefined;
+  /** The caller has so little time that a timeout says nothing about the embedder. */
+  isHurried?: boolean;
 }
 
 /**
@@ -90,6 +93,8 @@ export interface Embedding {
 const QUESTION_LENGTH = 4_000;
 /** Cached vectors of questions: agents repeat a question with another limit or path. */
 const QUESTIONS_KEPT = 256;
+/** An embedder that has less time than this is not slow. */
+const LEAST_MS = 1_000;
 /** Refusals that concern the text: the embedder itself works. */
 const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
 
@@ -139,7 +144,7 @@ export function createEmbedding(
 
   const embed = async (
     texts: readonly string[],
-    { limitMs, signal }: CallLimits,
+    { limitMs, signal, isHurried = false }: CallLimits,
     judge?: (vectors: readonly Float32Array[]) => void,
   ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
@@ -174,7 +179,7 @@ export function createEmbedding(
           ? failure({ reason: 'aborted' }, thrown)
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
       // A timeout says that the embedder is slow; an abort says nothing about it.
-      if (isGivenUp) circuit.release();
+      if (isGivenUp || (isSlow && isHurried)) circuit.release();
       else if (isRefusal(error) && judge === undefined) circuit.succeed();
       else circuit.fail(error);
       throw error;
@@ -224,10 +229,13 @@ export function createEmbedding(
       const own = questions;
       const known = own.get(key);
       if (known !== undefined) return { vector: known };
+      const limitMs = shareOfTime(questionMs, call.deadlineAt);
+      if (limitMs === 0) return { degraded: 'The call had no time left for the embedder.' };
       const span = call.trace.start('embedding', 'embed question');
       try {
         const { vectors, tokens } = await embed([prefixes.question + text], {
-          limitMs: questionMs,
+          limitMs,
+          isHurried: limitMs < Math.min(questionMs, LEAST_MS),
           signal: call.signal,
         });
         const [vector] = vectors as [Float32Array];

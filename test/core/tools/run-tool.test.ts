@@ -574,6 +574,30 @@ describe('the deadline of a call', () => {
     expect(asked).toBeGreaterThan(0);
   });
 
+  it('comes after that of a model, so that the error names the model and not the database', async () => {
+    const model = {
+      name: 'hanging',
+      model: 'hanging',
+      generate: () => new Promise<never>(() => undefined),
+    };
+    const core = await openCore({ model }, { callDeadlineMs: 200_000 });
+    await core.files.put('users/alice/a.md', { content: '- Prefers tea.' }, operator);
+    // The tools that ask a model have longer deadlines: these calls arrived some time ago.
+    const at = (leftMs: number, limitMs: number) => performance.now() - limitMs + leftMs;
+    const context = { userId: 'alice' };
+    const told = await core.tools.execute('memory_context', {
+      ...{ context, arguments: { query: 'tea' }, arrivedAt: at(1_500, 60_000) },
+    });
+    expect(told.result).toMatchObject({
+      mode: 'find',
+      degraded: expect.stringMatching(/^The model failed: the provider did not answer in/),
+    });
+    const remembered = core.tools.execute('memory_remember', {
+      ...{ context, arguments: { text: 'She likes tea.' }, arrivedAt: at(1_500, 150_000) },
+    });
+    expect((await rejection(remembered)).code).toBe('MODEL_TIMEOUT');
+  });
+
   it('counts from the arrival that the caller names; a call that is past it is not run', async () => {
     const core = await openCore();
     const args = { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x' } };

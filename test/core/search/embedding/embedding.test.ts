@@ -283,6 +283,42 @@ describe('a search by meaning', () => {
 
 const NO_FIT = 'the answer did not fit the schema';
 
+describe('an embedder that is slower than the call may be', () => {
+  it('leaves the find half of its time, and is named: not the database', async () => {
+    await start();
+    const core = await openCore({ embedder: embedder() }, { callDeadlineMs: 2_000 });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    server.always(() => undefined);
+    const found = await find(core, 'ann', 'tea');
+    expect(found).toMatchObject({
+      mode: 'text',
+      results: [{ path: 'user/a.md' }],
+      degraded: expect.stringMatching(
+        /^The embedder failed: the provider did not answer in (?:0\.\d+|1) s\.$/,
+      ),
+    });
+    server.always(null);
+  });
+
+  it('is not asked by a call that has no time left, nor blamed for one that has little', async () => {
+    await start();
+    const core = await openCore({ embedder: embedder() }, { callDeadlineMs: 120_000 });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    server.always(() => undefined);
+    for (const query of ['tea', 'a drink', 'drinks tea']) {
+      const arrivedAt = performance.now() - 119_600;
+      const request = { context: { userId: 'ann' }, arguments: { query }, arrivedAt };
+      const { result } = await core.tools.execute('memory_find', request);
+      expect(result).toMatchObject({ mode: 'text', results: [{ path: 'user/a.md' }] });
+    }
+    server.always(null);
+    // Three failures in a row would have opened the circuit.
+    expect(await find(core, 'ann', 'what does she drink')).toMatchObject({ mode: 'hybrid' });
+  });
+});
+
 describe('an embedder that is down', () => {
   it('fails no write, and a find goes by the words and says why', async () => {
     const core = await openCore({ embedder: embedder() });
