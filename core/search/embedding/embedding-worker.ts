@@ -91,6 +91,8 @@ export function createEmbeddingWorker(deps: {
   const changed = new Set<ScopeKey>();
   let textsEmbedded = 0;
   let failures = 0;
+  /** Fewer where the embedder was too slow for more. */
+  let claimTexts = BATCH_TEXTS;
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
@@ -256,7 +258,7 @@ export function createEmbeddingWorker(deps: {
 
   async function embedSome(own: ModelKey): Promise<number> {
     if (held.size > 0) await giveBack(own, [...held], { delayMs: 0, isRefused: false });
-    const tasks = await vectors.claim(own, { limit: BATCH_TEXTS, leaseMs: LEASE_MS });
+    const tasks = await vectors.claim(own, { limit: claimTexts, leaseMs: LEASE_MS });
     claimedAt = performance.now();
     if (tasks.length === 0) return 0;
     tasks.forEach((task) => held.add(task));
@@ -344,6 +346,7 @@ export function createEmbeddingWorker(deps: {
       await giveBack(own, batch, { delayMs, isRefused });
       if (stopping.signal.aborted) return false;
       recordFailure(error);
+      if (lastFailure === 'timeout') claimTexts = Math.ceil(batch.length / 2);
       log.warn(
         { texts: batch.length, reason: lastFailureReason, error: describeError(error) },
         'passages could not be embedded, and wait',
@@ -361,6 +364,7 @@ export function createEmbeddingWorker(deps: {
       batch.map((task, at) => ({ task, vector: made.vectors[at] ?? null })),
     );
     textsEmbedded += batch.length;
+    if (batch.length === claimTexts) claimTexts = Math.min(2 * claimTexts, BATCH_TEXTS);
     lastFailure = null;
     lastFailureReason = null;
     return true;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, beforeEach, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../core/contracts/embedder.ts';
 import type { MemoryServiceConfig } from '../../../../core/config/service.ts';
+import { MemoryError } from '../../../../core/errors.ts';
 import type { Core } from '../../../../core/service.ts';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
 import { mysql } from '../../../../plugins/storage-mysql/index.ts';
@@ -282,6 +283,33 @@ describe('a search by meaning', () => {
 });
 
 const NO_FIT = 'the answer did not fit the schema';
+
+describe('an embedder that is too slow for a batch', () => {
+  it('gets half of the texts, until it makes them in time', async () => {
+    const sizes: number[] = [];
+    const slow: Embedder = {
+      name: 'slow',
+      model: 'slow',
+      dimensions: 8,
+      async embed(texts) {
+        sizes.push(texts.filter((text) => !isSample(text)).length);
+        if (texts.length > 12) {
+          throw new MemoryError('EMBEDDING_FAILED', undefined, { details: { reason: 'timeout' } });
+        }
+        return texts.map((text) => Float32Array.from(embedMeaning(text, 8)));
+      },
+    };
+    const core = await openCore({ embedder: slow });
+    const content = Array.from({ length: 40 }, (_, at) => `# Part ${at}\n\nShe likes tea ${at}.\n`);
+    await write(core, 'ann', 'a.md', content.join('\n'));
+    while ((await core.embeddings?.progress())?.textsEmbedded !== 40) {
+      await embed(core).catch(() => undefined);
+      await sleep(50);
+    }
+    const batches = sizes.filter((size) => size > 0);
+    expect(batches.slice(0, 3)).toEqual([40, 20, 10]);
+  });
+});
 
 describe('an embedder that is slower than the call may be', () => {
   it('leaves the find half of its time, and is named: not the database', async () => {
