@@ -75,6 +75,18 @@ const environment = {
   message: 'The service reads no environment: core/config/index.ts and core/cli/ do.',
 };
 
+/** What an SDK, a server or a file says is counted before it is parsed: core/foreign-json.ts. */
+const foreignJson = [
+  {
+    selector: 'CallExpression[callee.object.name="JSON"][callee.property.name="parse"]',
+    message: 'parseForeignJson parses JSON within limits, inSlices(foreignJsonSteps(…)) in steps.',
+  },
+  {
+    selector: 'CallExpression[callee.property.name="json"][arguments.length=0]',
+    message: 'Take the text, and parse it within limits: foreignJsonSteps.',
+  },
+];
+
 export default tseslint.config(
   {
     ignores: [
@@ -130,7 +142,19 @@ export default tseslint.config(
     ignores: ['core/cli/**'],
     rules: {
       'no-console': 'error',
-      'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql, environment],
+      'no-restricted-syntax': [
+        'error',
+        ...secretComparisons,
+        ...rawSql,
+        ...foreignJson,
+        environment,
+      ],
+    },
+  },
+  {
+    files: ['core/cli/**/*.ts', 'console/src/**/*.{ts,vue}'],
+    rules: {
+      'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql, ...foreignJson],
     },
   },
   {

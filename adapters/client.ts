@@ -420,6 +420,7 @@ function describeCause(error: unknown): string {
 
 function parseObject(text: string): Record<string, unknown> | null {
   try {
+    // eslint-disable-next-line no-restricted-syntax -- has no imports; the caller chose the service
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
   } catch {

@@ -1,3 +1,4 @@
+import { parseForeignJson } from '../core/foreign-json.ts';
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
   type BoundCall,
@@ -268,7 +269,7 @@ function withOwnParser<Tool extends object>(isStrict: boolean, tool: Tool): Tool
 
 function parseOrNull(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseForeignJson(text);
   } catch {
     return null;
   }

@@ -5,6 +5,7 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../core/contracts/tool.ts';
+import { parseForeignJson } from '../core/foreign-json.ts';
 import { type ErrorCode, MemoryError, toErrorText, toolNotFound } from '../core/errors.ts';
 import { parseUserId } from '../core/files/paths.ts';
 import { toStrictSchema } from '../core/schemas/strict-schema.ts';
@@ -233,7 +234,7 @@ export async function runWithText(
   let args: unknown;
   try {
     // Some models write nothing at all for a call without arguments.
-    args = text.trim() === '' ? {} : JSON.parse(text);
+    args = text.trim() === '' ? {} : parseForeignJson(text);
   } catch (error) {
     await recordRefusal(tool, call);
     return toUnreadableCall(error);

@@ -14,6 +14,7 @@ export function findPackageRoot(): PackageRoot {
   for (;;) {
     const file = join(directory, 'package.json');
     if (existsSync(file)) {
+      // eslint-disable-next-line no-restricted-syntax -- a file of this package
       const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
       if (name === 'memory-service') return { directory, version: String(version) };
     }

@@ -1,3 +1,4 @@
+import { parseForeignJson } from './foreign-json.ts';
 import type { PageRequest, PageResult } from './contracts/page.ts';
 import { MemoryError } from './errors.ts';
 import { hashText } from './files/content.ts';
@@ -10,6 +11,8 @@ export const PAGE_LIMITS = { default: 50, max: 500 } as const;
 
 /** Room for the longest key, a scope and a path, several times over. */
 const CURSOR_LENGTH = 4096;
+/** A cursor is a list of texts and numbers. */
+const CURSOR_LIMITS = { depth: 1, values: 100 };
 
 type PageKey = readonly (string | number)[];
 
@@ -107,7 +110,7 @@ function decodeCursor(cursor: string, tag: string): PageKey {
   if (cursor.length > CURSOR_LENGTH) throw new MemoryError('INVALID_CURSOR');
   let decoded: unknown;
   try {
-    decoded = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    decoded = parseForeignJson(Buffer.from(cursor, 'base64url').toString('utf8'), CURSOR_LIMITS);
   } catch (cause) {
     throw new MemoryError('INVALID_CURSOR', undefined, { cause });
   }

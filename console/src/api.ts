@@ -135,6 +135,7 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
   }
 
   async function ask<T>(method: string, path: string, options?: SendOptions): Promise<T> {
+    // eslint-disable-next-line no-restricted-syntax -- from the service that sent the console
     return (await (await send(method, path, options)).json()) as T;
   }
   const get = <T>(path: string, query: Query = {}, signal?: AbortSignal) =>
@@ -248,6 +249,7 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
         rest = texts.pop() ?? '';
         const lines: ImportLine[] = [];
         for (const text of texts) {
+          // eslint-disable-next-line no-restricted-syntax -- from the service that sent the console
           const line = JSON.parse(text) as
             ImportLine | { summary: ImportSummary } | { error: ErrorBody };
           if ('error' in line) throw new ApiError(200, line.error);
@@ -342,6 +344,7 @@ function readRetryAfter({ headers }: Response): number | null {
 async function toApiError(response: Response): Promise<ApiError> {
   const { status } = response;
   try {
+    // eslint-disable-next-line no-restricted-syntax -- from the service that sent the console
     const { error } = (await response.json()) as { error: ErrorBody };
     const isTold = error.code === 'RATE_LIMITED' || error.code === 'MEMORY_HELD';
     const retryAfter = isTold ? readRetryAfter(response) : null;

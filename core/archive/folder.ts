@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { parseForeignJson } from '../foreign-json.ts';
 import type { FileKey } from '../contracts/records.ts';
 import { MemoryError } from '../errors.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
@@ -327,11 +328,14 @@ interface Marker {
   format?: unknown;
 }
 
+/** A path for each file of an export. */
+const MARKER_LIMITS = { chars: 256 * 1024 ** 2, depth: 4, values: 10_000_000 };
+
 async function readMarker(folder: string): Promise<Marker> {
   try {
     const file = join(folder, EXPORT_MARKER);
     if (!(await lstat(file)).isFile()) return { files: [] };
-    const marker = JSON.parse(await readFile(file, 'utf8')) as {
+    const marker = parseForeignJson(await readFile(file, 'utf8'), MARKER_LIMITS) as {
       files?: unknown;
       format?: unknown;
     };

@@ -5,11 +5,12 @@ import { MemoryError } from '../errors.ts';
 import { parseHostActor } from '../files/actor.ts';
 import { checkContent, checkReason, hashText, NO_CONTENT } from '../files/content.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { ForeignJsonError, foreignJsonSteps, type JsonLimits } from '../foreign-json.ts';
 import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { toIdMs } from '../id-time.ts';
 import { isUuid, isUuid7 } from '../ids.ts';
-import { createPause } from '../pause.ts';
+import { createPause, inSlices } from '../pause.ts';
 import {
   ArchiveManifest,
   ArchiveTotals,
@@ -117,7 +118,7 @@ export async function* readArchive(
   if (first.done === true || first.value.path !== ARCHIVE_PATHS.manifest) {
     throw invalidArchive(`The archive does not start with ${ARCHIVE_PATHS.manifest}.`);
   }
-  const manifest = parseManifest(first.value.content);
+  const manifest = await parseManifest(first.value.content);
   const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
   const order = new PathOrder(manifest);
   const pause = createPause();
@@ -138,7 +139,7 @@ export async function* readArchive(
     if (entry.path === ARCHIVE_PATHS.totals) {
       if (content !== null) throw lacksHistory(content.key);
       endChain();
-      const written = parseJson(entry.content, checkTotals, entry.path);
+      const written = await parseJson(entry.content, checkTotals, entry.path);
       for (const name of Object.keys(totals) as (keyof ArchiveTotals)[]) {
         if (totals[name] === written[name]) continue;
         throw invalidArchive(
@@ -153,16 +154,15 @@ export async function* readArchive(
     }
     if (entry.path.startsWith(ARCHIVE_PATHS.chain)) {
       const [headLine = '', ...lines] = splitLines(entry);
-      const head = parseJson(headLine, checkChainHead, entry.path);
+      const head = await parseJson(headLine, checkChainHead, entry.path);
       if (content !== null) throw lacksHistory(content.key);
       const isNamed = entry.path === `${ARCHIVE_PATHS.chain}${head.path}${head.part}.jsonl`;
       if (chain === null || !isNamed || lines.length > PART_LINES) {
         throw invalidArchive(`${quote(entry.path)} is out of place, or names another scope.`);
       }
-      yield await chain.read(
-        head,
-        lines.map((line) => parseJson(line, checkChainLine, entry.path)),
-      );
+      const parsed: ChainLine[] = [];
+      for (const line of lines) parsed.push(await parseJson(line, checkChainLine, entry.path));
+      yield await chain.read(head, parsed);
       continue;
     }
     if (!entry.path.startsWith(ARCHIVE_PATHS.history)) {
@@ -189,7 +189,7 @@ export async function* readArchive(
     if (lines.length > PART_LINES) {
       throw invalidArchive(`${quote(entry.path)} has more than ${PART_LINES} revisions.`);
     }
-    const head = parseJson(headLine, checkHead, entry.path);
+    const head = await parseJson(headLine, checkHead, entry.path);
     if (entry.path !== `${ARCHIVE_PATHS.history}${head.path}/${head.part}.jsonl`) {
       throw invalidArchive(`${quote(entry.path)} names another file or part.`);
     }
@@ -322,7 +322,7 @@ class HistoryReader {
     }
     const revisions: ArchivedRevision[] = [];
     for (const line of lines) {
-      revisions.push(this.#next(parseJson(line, checkLine, this.path)));
+      revisions.push(this.#next(await parseJson(line, checkLine, this.path)));
       await this.#context.pause();
     }
     if (head.last) this.isOpen = false;
@@ -449,8 +449,12 @@ function checkText(text: string, path: string): void {
   throw invalidArchive(`The history of ${quote(path)} holds malformed text.`);
 }
 
-function parseManifest(content: Buffer): ArchiveManifest {
-  const { format, version } = parseJson(content, (value) => value, ARCHIVE_PATHS.manifest) as {
+async function parseManifest(content: Buffer): Promise<ArchiveManifest> {
+  const { format, version } = (await parseJson(
+    content,
+    (value) => value,
+    ARCHIVE_PATHS.manifest,
+  )) as {
     format?: unknown;
     version?: unknown;
   };
@@ -462,18 +466,32 @@ function parseManifest(content: Buffer): ArchiveManifest {
       `The archive has the format version ${takeStart(JSON.stringify(version ?? null), 20)}; this service reads version 1.`,
     );
   }
-  return parseJson(content, checkManifest, ARCHIVE_PATHS.manifest);
+  return await parseJson(content, checkManifest, ARCHIVE_PATHS.manifest);
 }
 
-function parseJson<T>(text: Buffer | string, check: (value: unknown) => T, path: string): T {
+/** A delta of a file of many short lines has the most: its hunks are 70 characters each. */
+const LINE_LIMITS: Partial<JsonLimits> = {
+  // The parts of an archive have a limit of their own.
+  chars: Infinity,
+  depth: 8,
+  containers: 300_000,
+  keys: 2_000_000,
+  values: 2_000_000,
+};
+
+async function parseJson<T>(
+  text: Buffer | string,
+  check: (value: unknown) => T,
+  path: string,
+): Promise<T> {
   try {
-    const value: unknown = JSON.parse(
-      typeof text === 'string' ? text : decodeText(text, quote(path)),
-    );
+    const json = typeof text === 'string' ? text : decodeText(text, quote(path));
+    const value = await inSlices(foreignJsonSteps(json, LINE_LIMITS));
     return check(value);
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'INVALID_ARCHIVE') throw error;
-    const reason = error instanceof MemoryError ? error.message : 'It is not JSON.';
+    const isKnown = error instanceof MemoryError || error instanceof ForeignJsonError;
+    const reason = isKnown ? error.message : 'It is not JSON.';
     throw invalidArchive(`${quote(path)} is not valid. ${reason}`, error);
   }
 }

@@ -108,6 +108,7 @@ export async function readDemo(
   const parse = async <T>(name: string, check: (value: unknown) => T): Promise<T> => {
     const json = await read(name);
     try {
+      // eslint-disable-next-line no-restricted-syntax -- a file of this package
       return check(JSON.parse(json));
     } catch (cause) {
       if (!(cause instanceof MemoryError || cause instanceof SyntaxError)) throw cause;

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { parseForeignJson } from '../foreign-json.ts';
 import type { ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
 import type { FolderOptions } from '../archive/folder.ts';
@@ -121,7 +122,7 @@ function toMark(pages: readonly { items: readonly { id: string }[] }[]): string 
 /** The lines of an import's answer. */
 async function* readLines(answer: Readable): Imported {
   for await (const line of createInterface({ input: answer, crlfDelay: Infinity })) {
-    const value = JSON.parse(line) as
+    const value = parseForeignJson(line) as
       ImportedFile | SkippedItem | { summary: ImportSummary } | { error: ErrorBody };
     if ('summary' in value) return value.summary;
     if ('error' in value) throw new StartError(value.error.message);

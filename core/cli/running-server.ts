@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inSlices } from '../pause.ts';
+import { foreignJsonSteps, type JsonLimits } from '../foreign-json.ts';
 import type { Database, LoadedConfig } from '../config/index.ts';
 import type { JobState } from '../contracts/admin.ts';
 import type { ErrorBody } from '../errors.ts';
@@ -62,7 +64,7 @@ export function callAdminApi(address: string, secret: string): RunningServer {
       throw new StartError(`The server at ${address} did not answer: ${reason}`, { cause: error });
     });
     if (answer.ok) return answer;
-    const said = (await answer.json().catch(() => null)) as { error?: ErrorBody } | null;
+    const said = (await readJson(answer).catch(() => null)) as { error?: ErrorBody } | null;
     if (answer.status !== 401 && said?.error !== undefined) {
       const wait = answer.headers.get('retry-after');
       throw new StartError(
@@ -92,7 +94,7 @@ export function callAdminApi(address: string, secret: string): RunningServer {
     };
     const request = body === undefined ? {} : { body: JSON.stringify(body) };
     const answer = await send(method, path, { ...request, headers });
-    return (await answer.json()) as T;
+    return (await readJson(answer)) as T;
   }
 
   return {
@@ -140,3 +142,16 @@ export function createProgress(unit: string): Progress {
     process.stderr.write(`  ${done}${total === null ? '' : ` of ${total}`} ${unit}\n`);
   };
 }
+
+/** What another process answers: what listens at the address need not be a memory-service. */
+async function readJson(answer: Response): Promise<unknown> {
+  return await inSlices(foreignJsonSteps(await answer.text(), ANSWER_LIMITS));
+}
+
+/** A list of 500 users or revisions is far below. */
+const ANSWER_LIMITS: Partial<JsonLimits> = {
+  chars: 64 * 1024 ** 2,
+  containers: 200_000,
+  keys: 2_000_000,
+  values: 2_000_000,
+};

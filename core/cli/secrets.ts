@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, open, rename, rm, stat } from 'node:fs/promises';
 import { BlockList, isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { parseForeignJson } from '../foreign-json.ts';
 import { ConfigError } from '../config/error.ts';
 import { settingOf } from '../config/settings.ts';
 import { readTextFile } from '../config/text-file.ts';
@@ -79,7 +80,7 @@ export async function findKeptSecret(
   const setting = settingOf(name).env;
   let kept: unknown;
   try {
-    kept = (JSON.parse(await readTextFile(file)) as Record<string, unknown>)[name];
+    kept = (parseForeignJson(await readTextFile(file)) as Record<string, unknown>)[name];
   } catch (cause) {
     throw new StartError(
       `A server has the database open, and ${file} cannot be read for its ${name}: set ${setting}.`,
@@ -247,7 +248,7 @@ async function readSecrets(
     throw new ConfigError(null, `${file} cannot be read (${String(code)}).`, { cause: error });
   }
   try {
-    const { apiKey, adminSecret } = JSON.parse(text) as Record<string, unknown>;
+    const { apiKey, adminSecret } = parseForeignJson(text) as Record<string, unknown>;
     return { apiKey: takeKept(apiKey), adminSecret: takeKept(adminSecret) };
   } catch (error) {
     // Without the parser's message, which quotes the text.

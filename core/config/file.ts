@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { parseForeignJson } from '../foreign-json.ts';
 import { ConfigError, type Mistakes } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 import { takeApart, type TakenApart } from './take-apart.ts';
@@ -61,9 +62,12 @@ export async function readConfigFile(
 
 async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readTextFile(path));
+    return parseForeignJson(await readTextFile(path));
   } catch (error) {
-    throw new ConfigError(null, `${path} cannot be read: ${(error as Error).message}`, {
+    // The parser of JSON names the place.
+    const { message, cause } = error as Error;
+    const why = cause instanceof SyntaxError ? cause.message : message;
+    throw new ConfigError(null, `${path} cannot be read: ${why}`, {
       cause: error,
     });
   }

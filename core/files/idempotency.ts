@@ -66,6 +66,7 @@ export function createIdempotency({
     }
     if (first !== null) {
       call.onReplay?.(first);
+      // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       return JSON.parse(first.result) as unknown;
     }
     const result = await run();
@@ -89,6 +90,7 @@ export function createIdempotency({
       }));
       if (first === null) return null;
       call.onReplay?.(first);
+      // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       return JSON.parse(first.result) as R;
     },
 

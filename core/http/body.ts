@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { invalidField, MemoryError } from '../errors.ts';
+import { type ForeignJsonError, foreignJsonSteps, parseForeignJson } from '../foreign-json.ts';
+import { inSlices } from '../pause.ts';
 
 /** Limits of a JSON body, beside its size. */
 export const BODY_LIMITS = {
@@ -43,7 +45,9 @@ export async function readJsonBody(
   if (Number(declared) > options.maxBytes) throw tooLarge(options.maxBytes);
   if (options.parsed !== undefined) return checkShape(options.parsed);
   const packed = await readBytes(request, options);
-  return checkShape(parseJson(await unpack(packed, headers['content-encoding'], options.maxBytes)));
+  return checkShape(
+    await parseJson(await unpack(packed, headers['content-encoding'], options.maxBytes)),
+  );
 }
 
 /**
@@ -127,56 +131,31 @@ async function unpack(
   }
 }
 
-function parseJson(bytes: Buffer): unknown {
+async function parseJson(bytes: Buffer): Promise<unknown> {
   // Decoding would silently replace invalid bytes.
   if (!isUtf8(bytes)) throw invalid('The body is not UTF-8.');
-  if (bytes.length > SMALL_BYTES) checkContainers(bytes);
+  const isSmall = bytes.length <= SMALL_BYTES;
+  const text = bytes.toString('utf8');
+  const limits = {
+    ...{ chars: Infinity, keys: Infinity, values: Infinity, depth: BODY_LIMITS.depth },
+    containers: isSmall ? Infinity : BODY_LIMITS.containers,
+  };
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return isSmall
+      ? parseForeignJson(text, limits)
+      : await inSlices(foreignJsonSteps(text, limits));
   } catch (cause) {
+    const { reason } = cause as ForeignJsonError;
+    if (reason === 'depth') throw tooDeep();
+    if (reason === 'containers') {
+      throw invalid(`A body has at most ${BODY_LIMITS.containers} lists and objects.`);
+    }
     throw invalid('The body is not JSON.', cause);
   }
 }
 
 /** Bodies up to this size are parsed quickly, whatever they contain. */
 const SMALL_BYTES = 65_536;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/**
- * Counts lists and objects before parsing, because parsing 1 MB of them blocks the event loop for
- * 60 ms. Ignores invalid JSON, which the parser refuses.
- */
-function checkContainers(bytes: Buffer): void {
-  let depth = 0;
-  let count = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      at = findQuote(bytes, at + 1);
-    } else if (byte === 0x5b || byte === 0x7b) {
-      depth += 1;
-      count += 1;
-      if (depth > BODY_LIMITS.depth) throw tooDeep();
-      if (count > BODY_LIMITS.containers) {
-        throw invalid(`A body has at most ${BODY_LIMITS.containers} lists and objects.`);
-      }
-    } else if (byte === 0x5d || byte === 0x7d) {
-      depth -= 1;
-    }
-  }
-}
-
-/** The index of the first unescaped quote from `from` on, where a text begins behind its quote. */
-function findQuote(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
-    let start = at;
-    while (bytes[start - 1] === BACKSLASH) start -= 1;
-    if ((at - start) % 2 === 0) return at;
-  }
-  return bytes.length;
-}
 
 function tooDeep(): MemoryError {
   return invalid(`A body has at most ${BODY_LIMITS.depth} levels.`);
@@ -222,7 +201,7 @@ function bodyEnded(cause?: unknown): MemoryError {
   return invalid('The body ended before its end.', cause);
 }
 
-/** `cause` is not sent, because the message of `JSON.parse` quotes the body. */
+/** `cause` is not sent: its own cause quotes the body. */
 function invalid(message: string, cause?: unknown): MemoryError {
   const issues = [{ path: '', message: message.slice(0, -1) }];
   return new MemoryError('INVALID_REQUEST', message, { details: { issues }, cause });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { parseForeignJson } from '../foreign-json.ts';
 import type { GenerateResult, ModelProvider } from '../contracts/model-provider.ts';
 import {
   assertRefused,
@@ -51,7 +52,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
       schema: SCHEMA,
     });
     assertResult(result);
-    const value: unknown = JSON.parse(result.text);
+    const value = parseForeignJson(result.text);
     assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value));
   }),
 

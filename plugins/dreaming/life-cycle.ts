@@ -284,6 +284,7 @@ export function assertState(
 
 /** The keys of what a person rejected or reverted for a user. */
 export function rejectedKeys({ rejected }: Pick<DreamUserRecord, 'rejected'>): string[] {
+  // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   return rejected === null ? [] : (JSON.parse(rejected) as string[]);
 }
 

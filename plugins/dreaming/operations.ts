@@ -61,6 +61,7 @@ export function newDetails(maxWrites: number): RunDetails {
 
 /** The details of a run's row. Runs of earlier versions kept less of their operations. */
 export function detailsOf({ details }: Pick<DreamRunRecord, 'details'>): RunDetails {
+  // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   const kept = JSON.parse(details) as Partial<RunDetails>;
   const operations = (kept.operations ?? []).map((operation, at) =>
     'operation' in operation ? operation : fromEarlier(operation, at + 1),

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Type from 'typebox';
+import { parseForeignJson } from '../../core/foreign-json.ts';
 import { ConfigError } from '../../core/config/error.ts';
 import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type { Embedder } from '../../core/contracts/embedder.ts';
@@ -124,7 +125,7 @@ function readDimensions(folder: string | null, name: string): number {
   }
   let config: unknown;
   try {
-    config = JSON.parse(readFileSync(path.join(folder, 'config.json'), 'utf8'));
+    config = parseForeignJson(readFileSync(path.join(folder, 'config.json'), 'utf8'));
   } catch (cause) {
     throw new ConfigError('name', `${folder} has no config.json of a model`, { cause });
   }

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
+import { type Readable, Transform, type TransformCallback, type Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
+import {
+  type ForeignJsonError,
+  type JsonLimits,
+  parseForeignJson,
+} from '../../core/foreign-json.ts';
 import { importSdk } from './sdk.ts';
 import { createMcpServer, hasResources, type McpOptions } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -30,7 +36,13 @@ const END_LIMIT_MS = 10_000;
  * and all requests are answered, or when the output is closed.
  */
 export async function serveStdio(runner: ToolRunner, options: StdioOptions): Promise<void> {
-  const { userId, input = process.stdin, output = process.stdout, signal, onError } = options;
+  const { userId, output = process.stdout, signal, onError } = options;
+  const given = options.input ?? process.stdin;
+  const input = new FrameCheck((error) => {
+    onError?.(error);
+    const refusal = { code: -32600, message: error.message };
+    output.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: refusal })}\n`);
+  });
   const sdk = await importSdk();
   const subscriptions = new Subscriptions(runner, {
     call: { context: { userId, ...(options.actor === undefined ? {} : { actor: options.actor }) } },
@@ -52,12 +64,14 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   let limit: NodeJS.Timeout | undefined;
   const end = (): void => {
     isEnding = true;
-    input.pause();
+    given.unpipe(input).pause();
     if (openRequests.size === 0) finish();
     limit ??= setTimeout(finish, END_LIMIT_MS);
   };
 
   await server.connect(transport);
+  given.pipe(input);
+  given.once('close', () => input.end());
   // Tracks open requests, so that each is answered before the server closes.
   const { onmessage } = transport;
   transport.onmessage = (message: JSONRPCMessage) => {
@@ -77,7 +91,7 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   input.once('end', end).once('close', end);
   output.on('error', finish).once('close', finish);
   signal?.addEventListener('abort', end, { once: true });
-  if (signal?.aborted === true || input.readableEnded) end();
+  if (signal?.aborted === true || given.readableEnded || given.destroyed) end();
 
   await finished;
   clearTimeout(limit);
@@ -86,4 +100,56 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   await server.close();
   if (output.writableNeedDrain && !output.destroyed)
     await once(output, 'drain').catch(() => undefined);
+}
+
+/** A call with the largest file, as JSON. */
+const FRAME_CHARS = 8 * 1024 ** 2;
+const FRAME_LIMITS: Partial<JsonLimits> = { chars: FRAME_CHARS, depth: 32, containers: 10_000 };
+
+/** Keeps back frames that are too long, or whose JSON would hold up everybody. */
+class FrameCheck extends Transform {
+  readonly #refuse: (error: Error) => void;
+  readonly #decoder = new StringDecoder('utf8');
+  #frame = '';
+  #isTooLong = false;
+
+  constructor(refuse: (error: Error) => void) {
+    super();
+    this.#refuse = refuse;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const lines = this.#decoder.write(chunk).split('\n');
+    const last = lines.pop() as string;
+    for (const line of lines) {
+      this.#add(line);
+      this.#end();
+    }
+    this.#add(last);
+    done();
+  }
+
+  #add(part: string): void {
+    this.#isTooLong ||= this.#frame.length + part.length > FRAME_CHARS;
+    this.#frame = this.#isTooLong ? '' : this.#frame + part;
+  }
+
+  #end(): void {
+    const [frame, isTooLong] = [this.#frame, this.#isTooLong];
+    [this.#frame, this.#isTooLong] = ['', false];
+    if (isTooLong) this.#refuse(new Error(`A message has at most ${FRAME_CHARS} characters.`));
+    else {
+      try {
+        parseForeignJson(frame, FRAME_LIMITS);
+      } catch (error) {
+        // What is not JSON at all is the transport's to tell.
+        const { reason } = error as ForeignJsonError;
+        if (reason !== 'syntax' && reason !== 'cut_off') {
+          this.#refuse(error as Error);
+          return;
+        }
+      }
+      this.push(`${frame}\n`);
+    }
+  }
 }

@@ -302,6 +302,7 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
 
 /** What `rowsAsJson` gives for `STALE_VALUES`. */
 function toStaleFiles(json: string): StaleFile[] {
+  // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   const rows = JSON.parse(json) as unknown[][];
   return rows.map(([fileNo, deletedAt, version, path, hash]) => ({
     fileNo: toInteger(fileNo),

@@ -154,6 +154,7 @@ function packSpans(spans: readonly SpanRecord[]): string {
 }
 
 function unpackSpans(cell: unknown): SpanRecord[] {
+  // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   return (JSON.parse(toText(cell)) as PackedSpan[]).map(
     ([spanId, parentSpanId, kind, name, errorCode, startedAt, durationMs, attributes]) => ({
       spanId,

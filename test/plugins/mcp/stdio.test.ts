@@ -41,6 +41,31 @@ function streams() {
 }
 
 describe('serving over streams', () => {
+  it.each([
+    ['nested too deeply', '[', 'more than 32 levels'],
+    ['made of too many lists', '[],', 'more than 10000 lists and objects'],
+    ['longer than any call', ' ', 'at most 8388608 characters'],
+  ])('refuses a message that is %s, and goes on', async (_what, part, why) => {
+    const { runner, gate, calls } = gatedRunner();
+    const { input, output, said, call } = streams();
+    const served = serveStdio(runner, { userId: 'alice', input, output });
+    input.write(
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":[${part.repeat((part === ' ' ? 9_000_000 : 6_000_000) / part.length)}\n`,
+    );
+    await expect.poll(() => said.length).toBe(1);
+    expect(said[0]).toMatchObject({
+      id: null,
+      error: { code: -32_600, message: expect.stringContaining(why) },
+    });
+    call(2);
+    await expect.poll(() => calls.length).toBe(1);
+    gate.dispatchEvent(new Event('go'));
+    await expect.poll(() => said.length).toBe(2);
+    expect(said[1]).toMatchObject({ id: 2 });
+    input.end();
+    await served;
+  });
+
   it('tells of changes of the files that a client has subscribed to, whoever writes', async () => {
     const { service } = await serveMcp();
     const { input, output, said, send } = streams();

@@ -61,6 +61,7 @@ async function convertProposals({ knex }: KnexConnection): Promise<void> {
       .limit(BATCH)
       .select('scope_id', 'id', 'details')) as Record<string, unknown>[];
     for (const row of rows) {
+      // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       const { details, waiting } = convertDetails(JSON.parse(toText(row['details'])) as Earlier);
       await knex('svc_dream_history')
         .where({ scope_id: row['scope_id'] as number, id: row['id'] as Uint8Array })
