@@ -130,7 +130,7 @@ async function openHere(
     log,
   });
   await startOrExplain(service, database, loaded);
-  const server = isShared ? await listen(service, LOOPBACK) : null;
+  const server = isShared ? await listen(service, { ...LOOPBACK, log }) : null;
   if (server !== null) {
     const url = `http://${LOOPBACK.host}:${server.address.port}${values.basePath}`;
     try {

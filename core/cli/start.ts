@@ -77,7 +77,7 @@ async function run(context: CommandContext): Promise<void> {
     log,
   });
   await startOrExplain(service, database, loaded);
-  const server = await listenOrExplain(service, loaded);
+  const server = await listenOrExplain(service, loaded, log);
   const url = toUrl(server, loaded);
   await claim.announce(url);
   stopOnSignals({ service, server, claim, log });
@@ -167,10 +167,11 @@ export async function startOrExplain(
 async function listenOrExplain(
   service: MemoryService,
   { values, origins }: LoadedConfig,
+  log: Logger,
 ): Promise<ListeningServer> {
   const { host, port } = values;
   try {
-    return await listen(service, { host, port });
+    return await listen(service, { host, port, log });
   } catch (error) {
     await service.close().catch(() => undefined);
     const { code } = error as NodeJS.ErrnoException;

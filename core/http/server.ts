@@ -1,5 +1,8 @@
+import { closeSync, openSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { devNull } from 'node:os';
+import type { Logger } from '../contracts/logger.ts';
 import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { REQUEST_ID } from './route.ts';
@@ -18,6 +21,8 @@ export interface ListenOptions {
   keepAliveTimeoutMs?: number;
   /** How long a connection may be silent during a request; default 300,000. */
   idleTimeoutMs?: number;
+  /** Told when the process has no file descriptors left. */
+  log?: Pick<Logger, 'error'>;
 }
 
 /** Answers requests; `endStreams` ends event streams, which would otherwise stay open. */
@@ -36,6 +41,9 @@ export interface ListeningServer {
 /** Limit of all request headers together; `answerClientError` answers larger ones. */
 const MAX_HEADER_BYTES = 16_384;
 const IDLE_SWEEP_MS = 50;
+/** How often descriptors are looked for, and how often the log says that there are none. */
+const DESCRIPTOR_LOOK_MS = 1_000;
+const DESCRIPTOR_LOG_MS = 60_000;
 
 /**
  * Serves an app over HTTP/1.1. Rejects with the system's error, such as `EADDRINUSE`, if it cannot
@@ -84,6 +92,7 @@ export async function listen(
   });
   // Running out of file descriptors is a server error that must not end the process.
   server.on('error', () => undefined);
+  const watch = options.log === undefined ? null : watchDescriptors(options.log);
 
   return {
     address: server.address() as AddressInfo,
@@ -103,6 +112,7 @@ export async function listen(
         server.close(() => {
           clearInterval(sweep);
           clearTimeout(cut);
+          if (watch !== null) clearInterval(watch);
           resolve({ isClean });
         });
         server.closeIdleConnections();
@@ -127,6 +137,29 @@ function isFramed({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessa
     encoding.trim().toLowerCase() === 'chunked' &&
     headers['content-length'] === undefined
   );
+}
+
+/**
+ * Logs that no descriptor is left. Node tells nobody: it closes each new connection without an error. A
+ * look opens one and closes it again.
+ */
+function watchDescriptors(log: Pick<Logger, 'error'>): NodeJS.Timeout {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const look = () => {
+    try {
+      closeSync(openSync(devNull, 'r'));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EMFILE' && code !== 'ENFILE') return;
+      if (performance.now() - loggedAt < DESCRIPTOR_LOG_MS) return;
+      loggedAt = performance.now();
+      log.error(
+        { code },
+        'no file descriptors are left: connections are refused and files can not be opened. Raise the limit (ulimit -n, or LimitNOFILE of systemd)',
+      );
+    }
+  };
+  return setInterval(look, DESCRIPTOR_LOOK_MS).unref();
 }
 
 /** Answers a request that Node's parser refused with the usual error body. */
