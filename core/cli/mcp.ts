@@ -1,4 +1,5 @@
 import { Console } from 'node:console';
+import type { Writable } from 'node:stream';
 import { loadConfig } from '../config/index.ts';
 import { ConfigError } from '../config/error.ts';
 import { importPlugin } from '../config/factories.ts';
@@ -24,6 +25,7 @@ interface McpModule {
       tools?: readonly string[];
       toolPrefix?: string;
       readOnly: boolean;
+      output: Writable;
       signal: AbortSignal;
       onError: (error: Error) => void;
     },
@@ -53,6 +55,9 @@ async function run(context: CommandContext): Promise<void> {
   const caller = parseCaller(context.flags);
   // A plugin that prints to standard output would corrupt the messages.
   globalThis.console = new Console(process.stderr);
+  // Also what writes to it without the console, and the workers, whose output Node passes on to it.
+  const output = process.stdout;
+  Object.defineProperty(process, 'stdout', { get: () => process.stderr, configurable: true });
   const loaded = await loadConfig(context);
   const log = createLog(loaded.values.logLevel);
   for (const warning of loaded.warnings) log.warn({}, warning);
@@ -73,6 +78,7 @@ async function run(context: CommandContext): Promise<void> {
     await refuseUnknownTools(memory.tools, caller.tools ?? []);
     await serveStdio(memory.tools, {
       ...caller,
+      output,
       signal: end.signal,
       onError: (error) => log.warn({ error: describeError(error) }, 'a message went wrong'),
     });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -304,3 +304,19 @@ function withoutSdk(): string {
   );
   return toModule(`import { register } from 'node:module'; register(${JSON.stringify(hooks)});`);
 }
+
+it('keeps what plugins and their workers print out of the messages', async () => {
+  const cwd = await temporaryDirectory();
+  const lines = [
+    "import { Worker } from 'node:worker_threads';",
+    "console.log('PRINTED 1');",
+    "process.stdout.write('PRINTED 2\\n');",
+    'new Worker(\'console.log("PRINTED 3")\', { eval: true });',
+    "setTimeout(() => process.stdout.write('PRINTED 4\\n'), 50).unref();",
+    'export default {};',
+  ];
+  await writeFile(path.join(cwd, 'memory.config.mjs'), lines.join('\n'));
+  const { client, stderr } = await attach(cwd, '--user=alice');
+  await client.listTools();
+  for (const n of [1, 2, 3, 4]) await expect.poll(stderr).toContain(`PRINTED ${n}`);
+});
