@@ -93,7 +93,7 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
-          '^core/(errors|foreign-json|import-peer|memory-instructions)\\.ts$',
+          '^core/(errors|foreign-json|import-peer|look-again|memory-instructions)\\.ts$',
           '^core/(page|pause|take-text|temporary-folders|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.

@@ -8,7 +8,6 @@ import type {
   TypedToolRunner,
 } from '../core/contracts/tool.ts';
 import type { ErrorBody, ErrorCode } from '../core/errors.ts';
-import { takeEnd } from '../core/take-text.ts';
 
 export type {
   BuiltInTools,
@@ -307,7 +306,13 @@ function toSaid(
     if (role === 'assistant') before.push(text);
     if (role !== 'user') continue;
     // The end, because the question is there.
-    const context = takeEnd(before.join('\n\n'), LONGEST_TEXT);
+    // takeEnd of core/take-text.ts, as far as it goes without an import at run time.
+    // eslint-disable-next-line texts/take -- half of a pair is taken away
+    const context = before
+      .join('\n\n')
+      .slice(-LONGEST_TEXT)
+      .replace(/^[\uDC00-\uDFFF]/, '')
+      .toWellFormed();
     const fact = {
       text,
       ...(context === '' ? {} : { context }),

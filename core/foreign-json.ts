@@ -11,7 +11,7 @@ export interface JsonLimits {
 }
 
 /** The limits where a caller names no others: enough for an answer, a line or a request. */
-export const JSON_LIMITS: Readonly<JsonLimits> = {
+const JSON_LIMITS: Readonly<JsonLimits> = {
   chars: 8 * 1024 ** 2,
   depth: 64,
   containers: 20_000,

@@ -22,7 +22,7 @@ export function isAllowedBaseUrl(text: string): boolean {
  * Whether a host name may be asked for. Clouds give their metadata servers names, too, which a proxy
  * would resolve out of sight.
  */
-export function isAllowedName(host: string): boolean {
+function isAllowedName(host: string): boolean {
   // A dot at the end marks a name as complete.
   const name = host.toLowerCase().replace(/\.$/, '');
   return !METADATA_NAMES.some((refused) => name === refused || name.endsWith(`.${refused}`));

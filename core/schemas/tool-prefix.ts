@@ -41,7 +41,7 @@ export function nameTools(tools: readonly ToolDescription[], prefix = ''): ToolN
   const rename = (text: string) =>
     text.replace(/[\w./-]+/g, (word) => {
       // A sentence may end with the name.
-      const name = word.replace(/[./]+$/, '');
+      const name = word.endsWith('.') ? word.slice(0, -1) : word;
       return known.has(name) ? `${prefix}${word}` : word;
     });
   return {

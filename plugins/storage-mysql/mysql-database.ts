@@ -320,7 +320,7 @@ interface ServerSettings extends Partial<Pick<ServerFacts, 'isMariadb' | 'logsSt
 const UNKNOWN_SERVER: ServerSettings = { wsrepSyncWait: null };
 
 /** Statements of every connection, because the server's own settings may be anything. */
-export function setupOf(
+function setupOf(
   { lockTimeoutMs, statementTimeoutMs }: MysqlSettings,
   kind: SessionKind,
   { wsrepSyncWait, isMariadb, logsStatements }: ServerSettings,

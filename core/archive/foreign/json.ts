@@ -1,7 +1,6 @@
 import { ForeignJsonError } from '../../foreign-json.ts';
 import { MemoryError } from '../../errors.ts';
 import { invalidArchive } from '../invalid-archive.ts';
-import type { ForeignPart } from './format.ts';
 import { isFields, parseText, unwrapJson } from './members.ts';
 import { decodeExport, hasForeignBytes, nameContent } from './text.ts';
 
@@ -35,7 +34,7 @@ export interface ParseOptions {
  * JSON, and quotes nothing of it; and `PAYLOAD_TOO_LARGE` for one that would take too much memory.
  */
 export function parseExport(
-  { bytes }: ForeignPart,
+  { bytes }: { bytes: Buffer },
   { what, unknown, areLines = false }: ParseOptions,
 ): ForeignJson {
   const text = decodeExport(bytes);

@@ -1,7 +1,8 @@
 import { foreignJsonSteps, type JsonLimits } from '../../foreign-json.ts';
 import { parseDate, toDay } from './dates.ts';
 import { ItemFault } from './item-fault.ts';
-import { cutText, hasForeignBytes } from './text.ts';
+import { takeStart } from '../../take-text.ts';
+import { hasForeignBytes } from './text.ts';
 
 /** A JSON object whose members are not known. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -186,7 +187,7 @@ export function toFileText(value: unknown): string | null {
 
 /** A name of the export for a message. */
 export function quoteName(name: string): string {
-  return JSON.stringify(cutText(name, 60));
+  return JSON.stringify(name.length > 60 ? `${takeStart(name, 60)}…` : name);
 }
 
 function quoteValue(value: unknown): string {

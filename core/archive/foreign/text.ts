@@ -88,10 +88,3 @@ const CONTENTS: readonly [RegExp, string][] = [
   [/^<(?:!doctype|html|\?xml)/i, 'a web page or XML, and no JSON: was the export saved signed in?'],
   [/^[[{][[{]?u?'[^']*':/, 'what Python prints, and no JSON: save it with json.dump'],
 ];
-
-/** At most so many characters, with `…` where it was cut; no half of a surrogate pair at the end. */
-export function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const cut = text.slice(0, most);
-  return `${/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
-}
