@@ -40,8 +40,11 @@ export const mem0: JsonFormat = {
   detect(json) {
     let looked = 0;
     for (const { value } of collect(json)) {
-      // An agent of Letta has an object there.
-      if (typeof new Members(value).peek('memory') === 'string') return true;
+      const memory = new Members(value);
+      for (const holder of [memory, new Members(memory.peek('data'))]) {
+        // An agent of Letta has an object there.
+        if (typeof holder.peek('memory') === 'string') return true;
+      }
       looked += 1;
       if (looked === SAMPLE) return false;
     }
@@ -69,12 +72,12 @@ export const mem0: JsonFormat = {
           return;
         }
         const memory = new Members(value);
-        const text = memory.text('memory', 'content') ?? memory.members('data').text('memory');
+        // The answer of add() has what it added there.
+        const data = memory.members('data');
+        const text = memory.text('memory', 'content') ?? data.text('memory');
         if (text === null) throw lacksText(memory, 'memory');
-        const metadata = memory.members('metadata', 'metadata_');
-        // Its other members are the user's own.
-        const written = metadata.only('user_id');
-        const userId = userOf([memory, written, page], { otherwise });
+        const metadata = memory.members('metadata');
+        const userId = userOf([memory, data, page], { otherwise });
         const id = describeValue(memory.value('id'));
         if (id !== null && seen.has(`${userId ?? ''}\n${id}`)) {
           throw new ItemFault('Its id comes twice.');
@@ -180,7 +183,8 @@ function toDetails(
       .map(describeValue)
       .filter((category) => category !== null)
       .join(', '),
-    ...[...metadata.entries()]
+    ...metadata
+      .entries()
       .filter(([name]) => !INTERNAL.has(foldName(name)))
       .map(([name, value]) => named(name, value)),
     ...['agent_id', 'app_id', 'run_id', 'session_id', 'actor_id', 'role'].map((name) =>

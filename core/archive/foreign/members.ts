@@ -48,9 +48,12 @@ export function unwrapJson(value: unknown): unknown {
   return found;
 }
 
-/** A name without what differs between spellings: `user_id`, `userId`, `User-ID` are `userid`. */
+/** A name without what differs between spellings: `user_id`, `userId`, `user:ID` are `userid`. */
 export function foldName(name: string): string {
-  return name.replace(/[\s_.-]+/g, '').toLowerCase();
+  return name
+    .normalize('NFKC')
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
+    .toLowerCase();
 }
 
 interface Member {
@@ -66,6 +69,8 @@ interface Member {
  */
 export class Members {
   readonly #byName = new Map<string, Member>();
+  /** With all spellings of a name. */
+  readonly #all: (readonly [name: string, value: unknown])[] = [];
 
   /** @param value has no members if it is no object, and no JSON of one. */
   constructor(value: unknown) {
@@ -73,6 +78,7 @@ export class Members {
     if (!isFields(fields)) return;
     for (const [name, given] of Object.entries(fields)) {
       if (given === null || given === undefined) continue;
+      this.#all.push([name, given]);
       const folded = foldName(name);
       const found = this.#byName.get(folded);
       if (found === undefined) this.#byName.set(folded, { name, value: given, rival: null });
@@ -129,6 +135,10 @@ export class Members {
     const copy = new Members(null);
     for (const [folded, member] of this.#byName) copy.#byName.set(folded, member);
     copy.#byName.set(foldName(name), { name, value, rival: null });
+    copy.#all.push(...this.#all.filter(([each]) => foldName(each) !== foldName(name)), [
+      name,
+      value,
+    ]);
     return copy;
   }
 
@@ -139,8 +149,8 @@ export class Members {
   }
 
   /** All members as they are spelled. */
-  *entries(): Generator<[name: string, value: unknown], void> {
-    for (const { name, value } of this.#byName.values()) yield [name, value];
+  entries(): readonly (readonly [name: string, value: unknown])[] {
+    return this.#all;
   }
 
   /**
@@ -157,11 +167,11 @@ export class Members {
     );
   }
 
-  /** The names among these that look like `pattern`, whose values are text or numbers. */
-  namesLike(pattern: RegExp): string[] {
-    return [...this.#byName]
-      .filter(([folded, { value }]) => pattern.test(folded) && isScalar(value))
-      .map(([, { name }]) => name);
+  /** The members whose names look like `pattern` and whose values say something. */
+  like(pattern: RegExp): readonly (readonly [name: string, value: unknown])[] {
+    return this.#all.filter(
+      ([name, value]) => pattern.test(foldName(name)) && saysSomething(value),
+    );
   }
 }
 
@@ -175,8 +185,11 @@ function isSame(one: unknown, other: unknown): boolean {
   }
 }
 
-const isScalar = (value: unknown): boolean =>
-  (typeof value === 'string' && value.trim() !== '') || typeof value === 'number';
+function saysSomething(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() !== '';
+  if (typeof value === 'object') return Object.keys(value ?? {}).length > 0;
+  return typeof value === 'number';
+}
 
 /** A value as text that a file can hold; `null` where it is none. */
 export function toFileText(value: unknown): string | null {
@@ -196,7 +209,7 @@ function quoteValue(value: unknown): string {
 
 /** Names of members that may say whose an item is, beside those that are known to. */
 const LIKE_USER =
-  /^(?:end|app|for|of|the|external|internal)?(?:users?(?:id|ids|name|email|mail|key|uuid|guid|identifier|ref|handle|login|no|number)?|(?:customer|account|member|person|owner|subject|client|tenant|human)(?:id|uuid|key|name|email|identifier)|uid|email)$/;
+  /^(?:end|app|for|of|the|external|internal)?(?:users?(?:id|ids|name|email|mail|key|uuid|guid|identifier|ref|handle|login|no|number)?|(?:customer|account|member|person|owner|subject|client|tenant|human)(?:id|ids|uuid|key|name|email|identifier)|usr(?:id|name)?|uids?|email|owners?|ownedby|belongsto|customer|person)$/;
 
 /** Whose an item is where nothing says so, and which ids name no user of a memory. */
 export interface UserRule {
@@ -215,24 +228,39 @@ export function userOf(
   { otherwise, ignored }: UserRule,
 ): string | null {
   for (const holder of holders) {
-    const user = namedUser(holder, ignored);
+    const user = namedUser(holder, ignored) ?? namedUser(aboutHolder(holder), ignored);
     if (user !== null) return user;
   }
+  const isOfNobodyElse = (value: unknown): boolean => {
+    const id = String(value).trim();
+    return id === otherwise || ignored?.test(id) === true;
+  };
   for (const holder of holders) {
-    const [like] = holder
-      .namesLike(LIKE_USER)
-      .filter((name) => !USER_NAMES.some((known) => foldName(known) === foldName(name)))
-      .filter((name) => String(holder.value(name)).trim() !== otherwise);
+    const like = holder
+      .like(LIKE_USER)
+      .find(([name, value]) => !KNOWN_USER_NAMES.has(foldName(name)) && !isOfNobodyElse(value));
     if (like === undefined) continue;
     throw new ItemFault(
-      `It has no "user_id", but ${quoteName(like)}, which may name a user. Call that member "user_id", or take it out.`,
+      `It has no "user_id", but ${quoteName(like[0])}, which may name a user. Call that member "user_id", or take it out.`,
     );
   }
   return otherwise;
 }
 
+/**
+ * What programs keep about an item beside it: a store that two languages write has the user of the other
+ * one there. Only "user_id": the other members are the user's own.
+ */
+function aboutHolder(holder: Members): Members {
+  const about = ['metadata', 'filters'].map((name) => new Members(holder.peek(name)));
+  const users = about.map((members) => members.value('user_id'));
+  const [user_id, user] = users.filter((each) => each !== null);
+  return new Members({ user_id, user });
+}
+
 /** Members that name the user of an item. */
 const USER_NAMES = ['user_id', 'user'];
+const KNOWN_USER_NAMES: ReadonlySet<string> = new Set(USER_NAMES.map(foldName));
 
 function namedUser(holder: Members, ignored: RegExp | undefined): string | null {
   const named = new Map<string, string>();
@@ -270,9 +298,10 @@ export function dayOfItem(item: Members, ...names: string[]): string | null {
   const day = item.day(...names);
   if (day !== null) return day;
   const known = new Set(names.map(foldName));
-  const [like] = item
-    .namesLike(LIKE_DATE)
-    .filter((name) => !known.has(foldName(name)) && !Number.isNaN(parseDate(item.value(name))));
+  const [like] =
+    item
+      .like(LIKE_DATE)
+      .find(([name, value]) => !known.has(foldName(name)) && !Number.isNaN(parseDate(value))) ?? [];
   if (like === undefined) return null;
   throw new ItemFault(
     `It has no ${quoteName(names[0] ?? '')}, but ${quoteName(like)}, which may be its date. Call that member ${quoteName(names[0] ?? '')}, or take it out.`,
@@ -288,7 +317,11 @@ export function lacksText(item: Members, name: string): ItemFault {
   if (typeof value === 'string' && hasForeignBytes(value)) {
     return new ItemFault(`Its "${name}" has bytes that are not UTF-8.`);
   }
-  const [like] = item.namesLike(LIKE_TEXT).filter((each) => foldName(each) !== foldName(name));
+  const [like] =
+    item
+      .like(LIKE_TEXT)
+      .find(([each, given]) => foldName(each) !== foldName(name) && typeof given === 'string') ??
+    [];
   const hint = like === undefined ? '' : ` It has ${quoteName(like)}: call that member "${name}".`;
   return new ItemFault(`It has no text in "${name}".${hint}`);
 }

@@ -53,6 +53,7 @@ const CAMEL = {
   ...PLAIN,
   ...{ userId: user_id, agentId: agent_id, createdAt: created_at, updatedAt: updated_at },
 };
+const UNNAMED = { ...BOB, user_id: undefined };
 const inUtf16 = (text: string, mark: string): Buffer => Buffer.from(mark + text, 'utf16le');
 
 describe('an export of mem0 gives the same files, and bob’s memory to bob,', () => {
@@ -104,6 +105,16 @@ describe('an export of mem0 gives the same files, and bob’s memory to bob,', (
         ],
       },
     ],
+    [
+      'with the user of another language on the page',
+      { metadata: { userId: 'bob' }, results: [{ ...CAMEL, userId: null }] },
+    ],
+    [
+      'with the user beside what was added',
+      [{ ...UNNAMED, memory: undefined, data: { memory: BOB.memory, userId: 'bob' } }],
+    ],
+    ['with other signs in its names', [{ ...UNNAMED, 'user:id': 'bob' }]],
+    ['with wide letters in its names', [{ ...UNNAMED, ｕｓｅｒ＿ｉｄ: 'bob' }]],
     ['with the user of all of a page', { user_id: 'bob', results: [{ ...CAMEL, userId: null }] }],
     ['as pages of answers', [{ count: 1, next: null, results: [CAMEL] }]],
     ['as a single memory', CAMEL],
@@ -161,6 +172,14 @@ describe('an item never goes to a user by a guess:', () => {
     ['a user that is no text', { userId: ['bob'] }, /^Its "userId" is neither text nor/],
     ['a user in a way that is not known', { username: 'bob' }, /but "username", which may name/],
     ['a user in another way', { endUserId: 'bob' }, /but "endUserId", which may name/],
+    ['users in a list', { userIds: ['bob'] }, /but "userIds", which may name/],
+    ['an owner', { owner: { id: 'bob' } }, /but "owner", which may name/],
+    ['one beside what was added', { data: { uid: 'bob' } }, /but "uid", which may name/],
+    [
+      'two users about it',
+      { metadata: { user_id: 'a', userId: 'b' } },
+      /^"user_id" and "userId" di/,
+    ],
     ['a customer', { customer_id: 7 }, /but "customer_id", which may name/],
     ['a user who can’t be one', { user_id: 'bob/../alice' }, /^A user id has/],
   ])('one that names %s is skipped and named', async (_what, members, reason) => {
@@ -208,6 +227,10 @@ describe('an item never goes to a user by a guess:', () => {
       'users/alice/profile.md': '# Profile\n\nAlice\n',
       'users/bob/profile.md': '# Profile\n\nBob\n',
     });
+    const about = { metadata: { user_id: 'bob' }, core_memory: [{ label: 'human', value: 'Bob' }] };
+    expect((await convert({ agents: [about] })).files).toEqual({
+      'users/bob/profile.md': '# Profile\n\nBob\n',
+    });
     const shared = {
       agents: [{ user_id: 'bob' }, { user_id: 'carol' }],
       blocks: [{ label: 'human', value: 'Whose?' }],
@@ -216,6 +239,15 @@ describe('an item never goes to a user by a guess:', () => {
     expect(none).toEqual({});
     expect(skipped).toEqual({ 'block 1': expect.stringMatching(/^It names two users/) });
   });
+});
+
+it('keeps each of two details whose names differ in their spelling', async () => {
+  const { files } = await convert([
+    { memory: 'Tea', metadata: { topic: 'a', Topic: 'b', '★': 1, '☆': 2 } },
+  ]);
+  expect(Object.values(files)).toEqual([
+    expect.stringContaining('- Tea (topic: a; Topic: b; ★: 1; ☆: 2)'),
+  ]);
 });
 
 describe('an item says what is wrong with it:', () => {
