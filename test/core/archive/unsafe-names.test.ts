@@ -55,6 +55,24 @@ describe('a name that an export writes into no folder', () => {
       'go.mod',
     ],
     ...['pom.xml', 'build.gradle.kts', 'a.csproj', 'Directory.Build.props', 'mix.exs'],
+    // What make makes a Makefile of, Python loads and test runners find.
+    ...[
+      'Makefile.sh',
+      'gnumakefile.SH',
+      'Makefile.y',
+      's.Makefile',
+      'SCCS/s.Makefile',
+      'RCS/Makefile,v',
+    ],
+    ...[
+      'argparse.py',
+      'a/Random.py',
+      'json/__init__.py',
+      '_strptime.py',
+      'test_a.py',
+      'a.test.mjs',
+    ],
+    ...['Doxyfile', 'all.do', 'PKGBUILD', 'webpack.config.babel.js'],
     // What is opened.
     ...[
       'a.code-workspace',
@@ -124,6 +142,10 @@ describe('a name that an export writes into no folder', () => {
       'data.json',
       'config.yaml',
       'script.py',
+      'json.md',
+      'tests.md',
+      'rcs.md',
+      'Makefile.txt',
       'about~later.md',
       'long-name-of-a-note~1.md',
       'x.configs.js.md',
