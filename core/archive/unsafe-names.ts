@@ -43,6 +43,11 @@ const UNSAFE: readonly { why: string; files: string; folders?: string }[] = [
     folders: '.*',
   },
   {
+    why: 'is an option to a command that is given all names of the folder, as by tar *',
+    files: '-*',
+    folders: '-*',
+  },
+  {
     // With config, objects/ and refs/ beside it, it makes a repository of any folder.
     why: 'makes git take the folder for a repository, whose settings run commands',
     files: 'HEAD',

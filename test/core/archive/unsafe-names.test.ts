@@ -72,6 +72,7 @@ describe('a name that an export writes into no folder', () => {
       'test_a.py',
       'a.test.mjs',
     ],
+    ...['--checkpoint-action=exec=sh x', '-rf/a.md', '--upload-pack=id'],
     ...['Doxyfile', 'all.do', 'PKGBUILD', 'webpack.config.babel.js'],
     // What is opened.
     ...[
