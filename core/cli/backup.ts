@@ -11,6 +11,7 @@ import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 /**
  * `memory-service backup <file>`: copies a SQLite database as of one moment, with or without a
@@ -61,7 +62,7 @@ async function run(context: CommandContext): Promise<void> {
     },
   });
   await moveToItsPlace(join(dirname(filename), made.file), target, isForced);
-  process.stdout.write(`The database was copied to ${target}: ${made.bytes} bytes.\n`);
+  writeOutput(`The database was copied to ${target}: ${made.bytes} bytes.\n`);
 }
 
 /**

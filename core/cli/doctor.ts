@@ -9,6 +9,7 @@ import { createEmbedding } from '../search/embedding/embedding.ts';
 import { awaitEmbedder } from './await-embedder.ts';
 import type { Command, CommandContext } from './command.ts';
 import { EXIT_FAILED } from './failure.ts';
+import { writeOutput } from './streams.ts';
 
 /** No model has vectors of this length, so that the answer shows the real one. */
 const NO_LENGTH = 65_536;
@@ -115,5 +116,5 @@ function explain(error: unknown): string[] {
 }
 
 function print(lines: readonly string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`);
+  writeOutput(`${lines.join('\n')}\n`);
 }

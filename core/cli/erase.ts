@@ -7,6 +7,7 @@ import { StartError } from './failure.ts';
 import { fileLines } from './file-lines.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
+import { writeOutput } from './streams.ts';
 
 /**
  * `memory-service erase <userId>`: shows what an erasure of the user would remove; with `--yes` it
@@ -42,7 +43,7 @@ async function run(context: CommandContext): Promise<void> {
   });
   const isJson = flags.has('json');
   const text = isJson ? JSON.stringify(answer, null, 2) : toReceipt(answer).join('\n');
-  process.stdout.write(`${text}\n`);
+  writeOutput(`${text}\n`);
   if (!answer.dryRun && Object.keys(answer.left).length > 0) {
     throw new StartError('Rows of the user are left: see "left" in the receipt, and erase again.');
   }

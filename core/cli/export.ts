@@ -20,6 +20,7 @@ import {
 } from './git-repository.ts';
 import { carryMemory, countLeftOut, type MemoryCarrier, reportFolder } from './memory-carrier.ts';
 import { createProgress } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 /** How often a watching export looks for changes. */
 const WATCH_MS = 2_000;
@@ -104,7 +105,7 @@ async function writeExport(
     await rm(partial, { force: true });
   }
   const more = countLeftOut(report.leftOut.size);
-  process.stdout.write(`The memory was exported to ${target}: ${bytes} bytes.${more}\n`);
+  writeOutput(`The memory was exported to ${target}: ${bytes} bytes.${more}\n`);
 }
 
 /** Writes the folder, and returns the files that were left out; `known` ones are not named again. */
@@ -118,7 +119,7 @@ async function writeOut(
   const report = reportFolder('files', known);
   const files = await writeFolder(target, archive, { userId, ...report });
   const more = countLeftOut(report.leftOut.size);
-  process.stdout.write(`The memory was exported to ${target}: ${files} files.${more}\n`);
+  writeOutput(`The memory was exported to ${target}: ${files} files.${more}\n`);
   return report.leftOut;
 }
 

@@ -10,6 +10,7 @@ import type { FolderOptions } from '../archive/folder.ts';
 import { LEFT_OUT_NOTICE } from '../archive/git.ts';
 import { StartError } from './failure.ts';
 import { countLeftOut, reportFolder } from './memory-carrier.ts';
+import { writeOutput } from './streams.ts';
 
 /** Whether a target of `export --format git` is a file: by what is there, or else by its ending. */
 export async function isStreamFile(target: string): Promise<boolean> {
@@ -48,7 +49,7 @@ export async function writeRepository(commits: Readable, folder: string): Promis
     await appendFile(join(folder, '.git/info/exclude'), `/${EXPORT_MARKER}\n`);
     await writeFile(join(folder, EXPORT_MARKER), '{"format":"git"}\n', { flag: 'wx' });
     const more = countLeftOut(report.leftOut.size);
-    process.stdout.write(`The memory was exported to ${folder}: ${count} commits.${more}\n`);
+    writeOutput(`The memory was exported to ${folder}: ${count} commits.${more}\n`);
   } catch (error) {
     // Half a history would look like a whole one. The folder was empty before.
     for (const name of await readdir(folder)) {

@@ -11,6 +11,7 @@ import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { carryMemory, reportFolder } from './memory-carrier.ts';
 import { createProgress } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 const ON_EXISTING: Readonly<Record<string, OnExisting>> = {
   refuse: 'refuse',
@@ -111,28 +112,28 @@ async function run(context: CommandContext): Promise<void> {
         if (owner !== undefined && owner !== userId)
           others.set(owner, (others.get(owner) ?? 0) + 1);
         progress(files, null);
-        if (dryRun) process.stdout.write(`${next.value.outcome.padEnd(10)}${next.value.path}\n`);
+        if (dryRun) writeOutput(`${next.value.outcome.padEnd(10)}${next.value.path}\n`);
       }
       skips.end();
       const { restored, created, updated, unchanged, skipped, source } = next.value;
-      process.stdout.write(
+      writeOutput(
         `${dryRun ? 'Would import' : 'Imported'} ${restored + created + updated} files:` +
           ` ${restored} restored with their history, ${created} created, ${updated} updated;` +
           ` ${unchanged} unchanged, ${skipped} skipped.\n`,
       );
       if (packed !== null && packed.normalised > 0) {
-        process.stdout.write(
+        writeOutput(
           `${packed.normalised} of them had names in another Unicode form (NFD, as a Mac may write), which became NFC.\n`,
         );
       }
       if (source === undefined) return;
-      process.stdout.write(
+      writeOutput(
         `Of ${source.items} items of ${source.from}, ${source.written} are in these files; ${source.skipped} were skipped.\n`,
       );
       if (userId === null || others.size === 0) return;
       const names = [...others].slice(0, MOST_USERS).map(([id, count]) => `${id} (${count})`);
       const more = others.size > MOST_USERS ? ` and ${others.size - MOST_USERS} more` : '';
-      process.stdout.write(
+      writeOutput(
         `It names other users than ${userId} itself. Their files are in their own memory: ${names.join(', ')}${more}.\n`,
       );
     });

@@ -8,6 +8,7 @@ import type { Command, CommandContext } from './command.ts';
 import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
 import { printCommandHelp, printHelp } from './help.ts';
 import { takeOwnFlags } from './own-flags.ts';
+import { takeStreams, writeOutput } from './streams.ts';
 
 /** Imported on demand, so that a command loads only the code that it needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -61,9 +62,9 @@ async function dispatch(given: CommandContext): Promise<void> {
   const mistakes = new Mistakes();
   const { switches, words } = readFlags(context.argv, mistakes);
   if (words[0] === 'help' || switches.has('help') || switches.has('version')) mistakes.throwIfAny();
-  if (words[0] === 'help') return print(await helpOf(words[1]));
-  if (switches.has('help')) return print(await helpOf(words[0]));
-  if (switches.has('version')) return print(findPackageRoot().version);
+  if (words[0] === 'help') return writeOutput(`${await helpOf(words[1])}\n`);
+  if (switches.has('help')) return writeOutput(`${await helpOf(words[0])}\n`);
+  if (switches.has('version')) return writeOutput(`${findPackageRoot().version}\n`);
 
   const [name = 'start', ...rest] = words;
   const command = await findCommand(name);
@@ -83,8 +84,12 @@ async function dispatch(given: CommandContext): Promise<void> {
   const argument = takeArgument({ name, command, rest });
 
   const argv = withoutFirst(withoutFirst(context.argv, words[0]), argument ?? undefined);
-  if (switches.has('print-config'))
-    return print(await printConfig(await loadConfig({ ...context, argv })));
+  const isPrintConfig = switches.has('print-config');
+  // What a server prints is for people.
+  if (name !== 'start' || isPrintConfig) takeStreams();
+  if (isPrintConfig) {
+    return writeOutput(`${await printConfig(await loadConfig({ ...context, argv }))}\n`);
+  }
   await command.run({ ...context, argument, argv });
 }
 
@@ -125,8 +130,4 @@ function takeArgument({
 function withoutFirst(argv: readonly string[], word: string | undefined): readonly string[] {
   const index = word === undefined ? -1 : argv.indexOf(word);
   return index < 0 ? argv : argv.toSpliced(index, 1);
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

@@ -1,5 +1,4 @@
-import { Console } from 'node:console';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { loadConfig } from '../config/index.ts';
 import { ConfigError } from '../config/error.ts';
 import { importPlugin } from '../config/factories.ts';
@@ -14,6 +13,7 @@ import { EXIT_FAILED } from './failure.ts';
 import { createLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';
 import { surviveStrayErrors } from './start.ts';
+import { restartWithPrivateStreams, signalOfParent, takeStreams } from './streams.ts';
 
 /** The plugin's exports beside its factory. It is imported by name, like every plugin. */
 interface McpModule {
@@ -25,6 +25,7 @@ interface McpModule {
       tools?: readonly string[];
       toolPrefix?: string;
       readOnly: boolean;
+      input: Readable;
       output: Writable;
       signal: AbortSignal;
       onError: (error: Error) => void;
@@ -53,11 +54,10 @@ export const mcp: Command = {
 
 async function run(context: CommandContext): Promise<void> {
   const caller = parseCaller(context.flags);
-  // A plugin that prints to standard output would corrupt the messages.
-  globalThis.console = new Console(process.stderr);
-  // Also what writes to it without the console, and the workers, whose output Node passes on to it.
-  const output = process.stdout;
-  Object.defineProperty(process, 'stdout', { get: () => process.stderr, configurable: true });
+  await restartWithPrivateStreams();
+  const { input, output } = takeStreams();
+  // A client may close standard error, and go on.
+  process.stderr.on('error', () => undefined);
   const loaded = await loadConfig(context);
   const log = createLog(loaded.values.logLevel);
   for (const warning of loaded.warnings) log.warn({}, warning);
@@ -78,8 +78,9 @@ async function run(context: CommandContext): Promise<void> {
     await refuseUnknownTools(memory.tools, caller.tools ?? []);
     await serveStdio(memory.tools, {
       ...caller,
+      input,
       output,
-      signal: end.signal,
+      signal: AbortSignal.any([end.signal, signalOfParent()]),
       onError: (error) => log.warn({ error: describeError(error) }, 'a message went wrong'),
     });
   } finally {

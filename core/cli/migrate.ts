@@ -6,6 +6,7 @@ import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { findServer } from './owner.ts';
+import { writeOutput } from './streams.ts';
 
 /**
  * `memory-service migrate`: migrates the database to this version's schema, as a start does, and
@@ -62,5 +63,5 @@ function toLines({ from, to, steps }: MigrationPlan, done: string): string[] {
 }
 
 function print(lines: readonly string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`);
+  writeOutput(`${lines.join('\n')}\n`);
 }

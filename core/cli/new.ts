@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ConfigError } from '../config/error.ts';
 import { findPackageRoot } from '../package-root.ts';
 import type { Command, CommandContext } from './command.ts';
+import { writeOutput } from './streams.ts';
 
 /** What can be begun: the folder of the package that is copied, and how it is tested. */
 const KINDS: Readonly<Record<string, { from: string; isTypeScript: boolean; test: string }>> = {
@@ -50,7 +51,7 @@ async function run({ argument, flags, cwd }: CommandContext): Promise<void> {
   }
   await writeJson(join(folder, 'package.json'), toManifest({ name, version, ...kind }));
   if (kind.isTypeScript) await writeJson(join(folder, 'tsconfig.json'), TSCONFIG);
-  process.stdout.write(`Made ${name}. Next:\n\n  cd ${name}\n  npm install\n  npm test\n`);
+  writeOutput(`Made ${name}. Next:\n\n  cd ${name}\n  npm install\n  npm test\n`);
 }
 
 function toManifest(made: {

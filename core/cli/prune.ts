@@ -7,6 +7,7 @@ import { StartError } from './failure.ts';
 import { createCommandLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
+import { writeOutput } from './streams.ts';
 
 /**
  * `memory-service prune`: removes everything older than its configured retention, as a server does
@@ -44,7 +45,7 @@ async function run(context: CommandContext): Promise<void> {
     throw new StartError('Another process is at it: nothing was left to do here.');
   }
   const { events, access, idempotency, revisions, bytes, dreams } = counts;
-  process.stdout.write(
+  writeOutput(
     `${dryRun ? 'Would remove' : 'Removed'} ${revisions} revisions (${bytes} bytes),` +
       ` ${events} events, ${access} access rows, ${idempotency} idempotency keys,` +
       ` ${dreams} dream runs.\n`,

@@ -5,6 +5,7 @@ import { StartError } from './failure.ts';
 import { fileLines } from './file-lines.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
+import { writeOutput } from './streams.ts';
 
 /**
  * `memory-service redact <revisionId>`: shows which revisions would lose content; with `--yes` it
@@ -44,7 +45,7 @@ async function run(context: CommandContext): Promise<void> {
       ),
   });
   const text = flags.has('json') ? JSON.stringify(answer, null, 2) : toLines(answer).join('\n');
-  process.stdout.write(`${text}\n`);
+  writeOutput(`${text}\n`);
 }
 
 function toLines(answer: RedactAnswer): string[] {

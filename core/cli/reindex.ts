@@ -13,6 +13,7 @@ import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress, type RunningServer } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 const POLL_MS = 500;
 
@@ -36,14 +37,14 @@ async function run(context: CommandContext): Promise<void> {
       there: reembedThere,
       here: (config) => reembedHere(loaded, config),
     });
-    process.stdout.write(`The vectors were made anew: ${texts} texts.\n`);
+    writeOutput(`The vectors were made anew: ${texts} texts.\n`);
     return;
   }
   const files = await workOnMemory<number>(loaded, {
     there: reindexThere,
     here: (config) => reindexHere(loaded, config),
   });
-  process.stdout.write(`The search index was made anew: ${files} files.\n`);
+  writeOutput(`The search index was made anew: ${files} files.\n`);
 }
 
 /** Returns the number of files. */

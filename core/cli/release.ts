@@ -4,6 +4,7 @@ import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
+import { writeOutput } from './streams.ts';
 
 /** `memory-service release <userId>`: ends a restore that cannot go on, so that writes go on. */
 export const release: Command = {
@@ -23,5 +24,5 @@ async function run(context: CommandContext): Promise<void> {
         core.restores.release(userId, { address: null, traceId: null }),
       ),
   });
-  process.stdout.write(`Released ${userId}: the files stay as they are, and writes go on.\n`);
+  writeOutput(`Released ${userId}: the files stay as they are, and writes go on.\n`);
 }

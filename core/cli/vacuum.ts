@@ -5,6 +5,7 @@ import { StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 /**
  * `memory-service vacuum`: writes all pages of the database file anew, with or without a running
@@ -32,5 +33,5 @@ async function run(context: CommandContext): Promise<void> {
       );
     },
   });
-  process.stdout.write('The database file has no free pages.\n');
+  writeOutput('The database file has no free pages.\n');
 }

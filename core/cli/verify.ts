@@ -5,6 +5,7 @@ import { EXIT_FAILED } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -33,7 +34,7 @@ async function run(context: CommandContext): Promise<void> {
   const lines = context.flags.has('json')
     ? [JSON.stringify(verification, null, 2)]
     : toLines(verification);
-  process.stdout.write(`${lines.join('\n')}\n`);
+  writeOutput(`${lines.join('\n')}\n`);
   if (verification.found > 0) process.exitCode = EXIT_FAILED;
 }
 

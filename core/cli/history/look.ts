@@ -7,6 +7,7 @@ import { withAdminApi } from '../admin-api.ts';
 import type { Command } from '../command.ts';
 import type { OwnFlag } from '../own-flags.ts';
 import { type RunningServer, toQuery } from '../running-server.ts';
+import { writeOutput } from '../streams.ts';
 
 /** A command that asks the admin API something and changes nothing. */
 interface Look<Answer> extends Omit<Command, 'run' | 'flags'> {
@@ -34,7 +35,7 @@ export function createLook<Answer>({ ask, print, flags, ...command }: Look<Answe
       const text = given.flags.has('json')
         ? `${JSON.stringify(answer, null, 2)}\n`
         : print(answer, given);
-      process.stdout.write(text);
+      writeOutput(text);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { alignColumns } from '../../config/print.ts';
+import { takeStreams } from '../streams.ts';
 
 // Control characters, and those that show text in another order than it has.
 const UNSEEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
@@ -11,7 +12,7 @@ export function toLine(text: string): string {
 
 /** A content for standard output: as it is for a file or a pipe, and escaped for a terminal. */
 export function toContent(text: string): string {
-  return process.stdout.isTTY ? text.replace(UNSEEN_IN_TEXT, escape) : text;
+  return takeStreams().output.isTTY ? text.replace(UNSEEN_IN_TEXT, escape) : text;
 }
 
 /** Rows as aligned columns, a line each, with characters escaped as {@link toLine} does. */
@@ -22,7 +23,7 @@ export function toColumns(rows: readonly (readonly string[])[]): string[] {
 /** A unified diff, with colours on a terminal. */
 export function toDiff(diff: string): string {
   const text = toContent(diff);
-  if (!process.stdout.isTTY || process.env['NO_COLOR']) return text;
+  if (!takeStreams().output.isTTY || process.env['NO_COLOR']) return text;
   return text.replace(/^[-+@].*$/gm, (line) => {
     const isHeader = line.startsWith('---') || line.startsWith('+++');
     const colour = isHeader ? 1 : { '-': 31, '+': 32, '@': 36 }[line[0] ?? ''];

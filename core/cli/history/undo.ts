@@ -8,6 +8,7 @@ import type { OwnFlag } from '../own-flags.ts';
 import type { RunningServer } from '../running-server.ts';
 import type { Given } from './look.ts';
 import { toColumns, toDiff, toText } from './text.ts';
+import { takeStreams, writeOutput } from '../streams.ts';
 
 /** What an undo did to each file, or would do. */
 export interface Outcomes {
@@ -59,7 +60,7 @@ export function createUndo<Answer>({ ask, toOutcomes, flags, ...command }: Undo<
       const [isDry, isSure, isJson] = ['dry-run', 'yes', 'json'].map((flag) =>
         given.flags.has(flag),
       );
-      const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+      const isTerminal = process.stdin.isTTY && takeStreams().output.isTTY;
       if (!isDry && !isSure && (isJson || !isTerminal)) {
         const message = 'Nothing was written: look with --dry-run, then write with --yes.';
         throw new ConfigError(null, message);
@@ -69,9 +70,7 @@ export function createUndo<Answer>({ ask, toOutcomes, flags, ...command }: Undo<
       const send = async (dryRun: boolean, preview: Answer | null = null) => {
         const answer = await withAdminApi(loaded, (api) => request(api, { dryRun, preview }));
         const outcomes = toOutcomes(answer);
-        process.stdout.write(
-          isJson ? `${JSON.stringify(answer, null, 2)}\n` : print(outcomes, { dryRun }),
-        );
+        writeOutput(isJson ? `${JSON.stringify(answer, null, 2)}\n` : print(outcomes, { dryRun }));
         if (hasAny(outcomes, (outcome) => LEFT.includes(outcome))) process.exitCode = EXIT_LEFT;
         return { answer, outcomes };
       };
@@ -85,7 +84,7 @@ export function createUndo<Answer>({ ask, toOutcomes, flags, ...command }: Undo<
         await send(false, preview);
         return;
       }
-      process.stdout.write('Nothing was written.\n');
+      writeOutput('Nothing was written.\n');
       process.exitCode = EXIT_FAILED;
     },
   };

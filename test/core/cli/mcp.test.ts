@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +17,22 @@ const file = (name: string, content: string) => ({
   name: 'memory_write',
   arguments: { path: name, content },
 });
+const callOf = (id: number, params: object) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params,
+});
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 't', version: '1' },
+  },
+};
 const read = (name: string) => ({ name: 'memory_read', arguments: { path: name } });
 
 interface Attached {
@@ -132,20 +148,11 @@ describe('memory-service mcp', () => {
       cwd,
       ['--user=alice'],
       [
-        {
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'initialize',
-          params: {
-            protocolVersion: '2025-06-18',
-            capabilities: {},
-            clientInfo: { name: 't', version: '1' },
-          },
-        },
+        INITIALIZE,
         { jsonrpc: '2.0', method: 'notifications/initialized' },
         'this is no message',
-        { jsonrpc: '2.0', id: 2, method: 'tools/call', params: file('user/a.md', 'x') },
-        { jsonrpc: '2.0', id: 3, method: 'tools/call', params: file('user/b.md', 'y') },
+        callOf(2, file('user/a.md', 'x')),
+        callOf(3, file('user/b.md', 'y')),
       ],
     );
     expect(code).toBe(0);
@@ -216,7 +223,8 @@ describe('memory-service mcp', () => {
     const left = [0, 1, 2].filter((index) => index !== serving);
     const writing = lines.flatMap((line) => left.map((index) => append(index, 10 + line)));
     await writing[0];
-    process.kill(clients[serving]?.pid ?? 0, 'SIGKILL');
+    const owner = await readOwner(path.join(cwd, 'data/memory.db'));
+    process.kill(owner?.pid ?? 0, 'SIGKILL');
     const later = await Promise.all(writing);
     expect(later.filter((result) => result?.isError === true)).toEqual([]);
     const reader = clients[left[0] as number] as Attached;
@@ -302,21 +310,162 @@ function withoutSdk(): string {
   const hooks = toModule(
     "export const resolve = (name, context, next) => next(name.startsWith('@modelcontextprotocol/') ? 'not-installed' : name, context);",
   );
-  return toModule(`import { register } from 'node:module'; register(${JSON.stringify(hooks)});`);
+  // Its version is read, too, for the message.
+  const isRead = "String(file).includes('/@modelcontextprotocol/')";
+  return toModule(
+    `import fs from 'node:fs'; import { register } from 'node:module'; register(${JSON.stringify(hooks)});
+    const { readFileSync } = fs; fs.readFileSync = (file, ...rest) => readFileSync(${isRead} ? '/not-installed' : file, ...rest);`,
+  );
 }
 
-it('keeps what plugins and their workers print out of the messages', async () => {
+/** A configuration that prints in every way, when it is loaded and later. */
+const PRINTING = [
+  "import { spawn, spawnSync } from 'node:child_process';",
+  "import { writeSync } from 'node:fs';",
+  "import { Worker } from 'node:worker_threads';",
+  "console.log('PRINTED 1');",
+  "process.stdout.write('PRINTED 2\\n');",
+  'new Worker(\'console.log("PRINTED 3")\', { eval: true });',
+  "setTimeout(() => process.stdout.write('PRINTED 4\\n'), 50).unref();",
+].join('\n');
+/** What no stream of Node's is asked for: native code, and children with inherited streams. */
+const PRINTING_BELOW = [
+  "writeSync(1, 'PRINTED 5\\n');",
+  "const print = (n) => [process.execPath, ['-e', `console.log('PRINTED ${n}')`]];",
+  "spawnSync(...print(6), { stdio: 'inherit' });",
+  "spawn(...print(7), { stdio: ['inherit', 1, 'ignore'] });",
+  'const eat = \'process.stdin.on("data", (data) => console.log("ATE " + data)).on("end", () => console.log("PRINTED 8"))\';',
+  "spawn(process.execPath, ['-e', eat], { stdio: 'inherit' });",
+].join('\n');
+
+async function printingConfig(...parts: string[]): Promise<string> {
   const cwd = await temporaryDirectory();
-  const lines = [
-    "import { Worker } from 'node:worker_threads';",
-    "console.log('PRINTED 1');",
-    "process.stdout.write('PRINTED 2\\n');",
-    'new Worker(\'console.log("PRINTED 3")\', { eval: true });',
-    "setTimeout(() => process.stdout.write('PRINTED 4\\n'), 50).unref();",
-    'export default {};',
-  ];
+  const lines = [...parts, 'export default {};'];
   await writeFile(path.join(cwd, 'memory.config.mjs'), lines.join('\n'));
-  const { client, stderr } = await attach(cwd, '--user=alice');
-  await client.listTools();
-  for (const n of [1, 2, 3, 4]) await expect.poll(stderr).toContain(`PRINTED ${n}`);
+  return cwd;
+}
+
+describe('what plugins print', () => {
+  it('comes not among the messages, nor does a child read them', async () => {
+    const cwd = await printingConfig(PRINTING, PRINTING_BELOW);
+    const { client, stderr } = await attach(cwd, '--user=alice');
+    await client.listTools();
+    for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) await expect.poll(stderr).toContain(`PRINTED ${n}`);
+    await client.callTool(file('user/a.md', 'x'));
+    expect(stderr()).not.toContain('ATE');
+
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    // Also where a flag is before the command, and into a file.
+    const output = path.join(cwd, 'answers.jsonl');
+    const input = path.join(cwd, 'messages.jsonl');
+    await writeFile(input, `${JSON.stringify(ping)}\n`);
+    const stdio = [openSync(input, 'r'), openSync(output, 'w'), 'ignore'] as const;
+    const args = [BIN, '--log-level=silent', 'mcp', '--user=alice'];
+    const env = { PATH: process.env['PATH'] };
+    const child = spawn(process.execPath, args, { cwd, env, stdio: [...stdio] });
+    stdio.forEach((each) => each === 'ignore' || closeSync(each));
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(JSON.parse(await readFile(output, 'utf8'))).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      result: {},
+    });
+  });
+
+  it('comes not among the data that other commands print', async () => {
+    const cwd = await printingConfig(PRINTING);
+    await pipe(cwd, ['--user=alice'], [INITIALIZE, callOf(2, file('user/a.md', 'x\n'))]);
+    const show = await runCommand({ cwd, args: ['show', 'users/alice/a.md'] });
+    expect([show.code, show.stdout]).toEqual([0, 'x\n']);
+    expect(show.stderr).toContain('PRINTED 2');
+    for (const args of [
+      ['log', 'users/alice/a.md', '--json'],
+      ['verify', '--json'],
+      ['erase', 'alice', '--json'],
+    ]) {
+      const { code, stdout, stderr } = await runCommand({ cwd, args });
+      expect([code, typeof JSON.parse(stdout)], stderr).toEqual([0, 'object']);
+    }
+    const settings = await runCommand({ cwd, args: ['start', '--print-config'] });
+    expect(settings.stdout).toMatch(/^port +/m);
+    expect(settings.stdout).not.toContain('PRINTED');
+    expect(settings.stderr).toContain('PRINTED 1');
+  });
+});
+
+describe('the process that the client starts', () => {
+  /** Starts the command, and waits until it serves. */
+  async function serve(cwd: string) {
+    const child = spawn(process.execPath, [BIN, 'mcp', '--user=alice'], {
+      cwd,
+      env: { PATH: process.env['PATH'] },
+    });
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
+    await once(child.stdout, 'data');
+    const owner = await readOwner(path.join(cwd, 'data/memory.db'));
+    return { child, serving: owner?.pid ?? 0 };
+  }
+  const isGone = (pid: number) => {
+    try {
+      return !process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+  };
+
+  it('leaves nobody behind when it is killed, though the input stays open', async () => {
+    const cwd = await temporaryDirectory();
+    const { child, serving } = await serve(cwd);
+    expect(serving).not.toBe(child.pid);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await expect.poll(() => isGone(serving)).toBe(true);
+    expect(await readOwner(path.join(cwd, 'data/memory.db'))).toBeNull();
+  });
+
+  it('ends as the one that serves does, also when that is killed', async () => {
+    const cwd = await temporaryDirectory();
+    const { child, serving } = await serve(cwd);
+    process.kill(serving, 'SIGKILL');
+    expect(await once(child, 'exit')).toEqual([137, null]);
+  });
+
+  it.each(['SIGINT', 'SIGHUP'] as const)(
+    'ends in order on %s, also when the whole group gets it',
+    async (signal) => {
+      const cwd = await temporaryDirectory();
+      const { child, serving } = await serve(cwd);
+      if (signal !== 'SIGHUP') process.kill(serving, signal);
+      child.kill(signal);
+      expect(await once(child, 'exit')).toEqual([0, null]);
+      expect(await readOwner(path.join(cwd, 'data/memory.db'))).toBeNull();
+    },
+  );
+
+  it('ends quietly when nobody reads its answers, and keeps what was written', async () => {
+    const cwd = await temporaryDirectory();
+    const { child } = await serve(cwd);
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (data: string) => (stderr += data));
+    child.stdout.destroy();
+    const lines = [INITIALIZE, callOf(2, file('user/a.md', 'x\n'))];
+    child.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/EPIPE|exception|rejection/);
+    const shown = await runCommand({ cwd, args: ['show', 'users/alice/a.md'] });
+    expect(shown.stdout).toBe('x\n');
+  });
+
+  it('goes on without standard error', async () => {
+    const cwd = await temporaryDirectory();
+    const { child } = await serve(cwd);
+    child.stderr.destroy();
+    child.stdin.write('this is no message\n'.repeat(20));
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'ping' })}\n`);
+    const [answer] = (await once(child.stdout, 'data')) as [Buffer];
+    expect(JSON.parse(answer.toString('utf8'))).toMatchObject({ id: 9 });
+    child.stdin.end();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
 });
