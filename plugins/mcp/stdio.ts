@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type Readable, Transform, type TransformCallback, type Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
@@ -71,7 +70,7 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
 
   await server.connect(transport);
   given.pipe(input);
-  given.once('close', () => input.end());
+  given.once('close', () => input.end()).once('error', () => input.end());
   // Tracks open requests, so that each is answered before the server closes.
   const { onmessage } = transport;
   transport.onmessage = (message: JSONRPCMessage) => {
@@ -98,8 +97,10 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   subscriptions.close();
   signal?.removeEventListener('abort', end);
   await server.close();
-  if (output.writableNeedDrain && !output.destroyed)
-    await once(output, 'drain').catch(() => undefined);
+  // Who ends the process now would lose what the client has not taken.
+  if (output.writableLength > 0) {
+    await new Promise<void>((resolve) => void output.write('', () => resolve()));
+  }
 }
 
 /** A call with the largest file, as JSON. */
@@ -112,6 +113,7 @@ class FrameCheck extends Transform {
   readonly #decoder = new StringDecoder('utf8');
   #frame = '';
   #isTooLong = false;
+  #isFirst = true;
 
   constructor(refuse: (error: Error) => void) {
     super();
@@ -129,16 +131,24 @@ class FrameCheck extends Transform {
     done();
   }
 
+  /** A last message without a line end. */
+  override _flush(done: TransformCallback): void {
+    this.#add(this.#decoder.end());
+    this.#end();
+    done();
+  }
+
   #add(part: string): void {
     this.#isTooLong ||= this.#frame.length + part.length > FRAME_CHARS;
     this.#frame = this.#isTooLong ? '' : this.#frame + part;
   }
 
   #end(): void {
-    const [frame, isTooLong] = [this.#frame, this.#isTooLong];
-    [this.#frame, this.#isTooLong] = ['', false];
+    const [given, isTooLong] = [this.#frame, this.#isTooLong];
+    const frame = this.#isFirst ? given.replace(/^\uFEFF/, '') : given;
+    [this.#frame, this.#isTooLong, this.#isFirst] = ['', false, false];
     if (isTooLong) this.#refuse(new Error(`A message has at most ${FRAME_CHARS} characters.`));
-    else {
+    else if (frame.trim() !== '') {
       try {
         parseForeignJson(frame, FRAME_LIMITS);
       } catch (error) {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { ToolRequest, ToolRunner } from '../../../core/contracts/tool.ts';
 import { toFailedOutcome } from '../../../adapters/runner.ts';
@@ -154,6 +154,58 @@ describe('serving over streams', () => {
     unread.output.destroy(new Error('EPIPE'));
     await second;
     expect(unread.said).toEqual([]);
+  });
+
+  it('reads messages with CRLF, blank lines, a BOM, cut anywhere, and none behind the last', async () => {
+    const { runner } = gatedRunner();
+    const { input, output, said } = streams();
+    const errors: Error[] = [];
+    const onError = (error: Error) => void errors.push(error);
+    const served = serveStdio(runner, { userId: 'alice', input, output, onError });
+    const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping', params: {} });
+    const bytes = Buffer.from(`\uFEFF${ping(1)}\r\n\r\n\n  \n${ping(2)}\n\r\n${ping(3)}`);
+    for (const byte of bytes) input.write(Buffer.of(byte));
+    input.end();
+    await served;
+    expect(errors).toEqual([]);
+    expect(said.map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it('ends quietly when reading fails, as when a client is killed', async () => {
+    const { input, output } = streams();
+    const served = serveStdio(gatedRunner().runner, { userId: 'alice', input, output });
+    input.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+    await served;
+    expect(output.destroyed).toBe(false);
+  });
+
+  it('waits until the client has taken the last answer', async () => {
+    const { runner } = gatedRunner();
+    const input = new PassThrough();
+    let take: () => void = () => undefined;
+    const taken: string[] = [];
+    const output = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        take = () => {
+          taken.push(chunk.toString('utf8'));
+          done();
+        };
+      },
+    });
+    let isOver = false;
+    const served = serveStdio(runner, { userId: 'alice', input, output }).then(
+      () => (isOver = true),
+    );
+    input.end('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    await once(input, 'end');
+    await expect.poll(() => output.writableLength).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(isOver).toBe(false);
+    take();
+    await expect.poll(() => taken.length).toBe(1);
+    take();
+    await served;
+    expect(taken[0]).toContain('"id":1');
   });
 
   it('tells of a line that is no message, and goes on', async () => {
