@@ -42,9 +42,9 @@ export async function importPeer<Module extends object>(
   who: string,
   { packages, load, parts, status }: PeerOptions<Module>,
 ): Promise<Module> {
-  const refuse = (problem: string, names: readonly PeerName[], cause?: unknown) => {
-    const command = `npm install ${names.map((name) => `${name}@${PEERS[name].install}`).join(' ')}`;
-    const details = names.length === 1 ? { package: names[0] } : { packages: names };
+  const refuse = (problem: string, install: readonly string[], cause?: unknown) => {
+    const command = `npm install ${install.join(' ')}`;
+    const details = packages.length === 1 ? { package: packages[0] } : { packages };
     return new MemoryError('INVALID_REQUEST', `${who} ${problem}: ${command}`, {
       details,
       action: `Run ${command}, and start the app again.`,
@@ -52,29 +52,30 @@ export async function importPeer<Module extends object>(
       ...(status === undefined ? {} : { status }),
     });
   };
+  const tried = packages.map((name) => `${name}@${PEERS[name].install}`);
   for (const name of packages) {
     const version = findVersion(name);
-    if (version !== null && isOlder(version, PEERS[name].oldest)) {
-      const needed = `${name} ${PEERS[name].oldest} or newer`;
-      throw refuse(`needs ${needed}, and ${version} is installed`, packages);
-    }
+    if (version === null || !isOlder(version, PEERS[name].oldest)) continue;
+    const needed = `${name} ${PEERS[name].oldest} or newer`;
+    throw refuse(`needs ${needed}, and ${version} is installed`, tried);
   }
-  const needs = packages.length === 1 ? 'needs a package that is' : 'needs packages that are';
-  const other = () => {
+  const lacksPart = (cause?: unknown) => {
     const found = packages.map((name) => `${name} ${findVersion(name) ?? 'of an unknown version'}`);
-    return `can't work with ${found.join(' and ')}, which lacks a part that it needs`;
+    const problem = `can't work with ${found.join(' and ')}, which lacks a part that it needs`;
+    return refuse(problem, tried, cause);
   };
   let module: Module;
   try {
     module = await load();
   } catch (cause) {
     const { code } = Object(cause) as { code?: unknown };
-    if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw refuse(other(), packages, cause);
+    if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw lacksPart(cause);
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
-    const isThere = packages.every((name) => findVersion(name) !== null);
-    throw refuse(isThere ? other() : `${needs} not installed`, packages, cause);
+    if (packages.every((name) => findVersion(name) !== null)) throw lacksPart(cause);
+    const needs = packages.length === 1 ? 'needs a package that is' : 'needs packages that are';
+    throw refuse(`${needs} not installed`, packages, cause);
   }
-  if (parts.some((part) => module[part] === undefined)) throw refuse(other(), packages);
+  if (parts.some((part) => module[part] === undefined)) throw lacksPart();
   return module;
 }
 

@@ -20,7 +20,7 @@ const REASONS = {
   refused: 'the model refused to answer',
   refused_operation: 'a check refused what the model proposed',
   // The one SDK that is not a dependency.
-  not_installed: 'its package is missing or too old; run npm install @anthropic-ai/sdk@1',
+  not_installed: 'its package is missing or too old; run npm install @anthropic-ai/sdk',
   run_timeout: 'the run took longer than its time limit',
   circuit_open: 'the circuit is open',
   failed: 'the provider failed',
@@ -44,7 +44,7 @@ const PROBLEMS = {
   other_dimensions: 'the vectors have another length; check the dimensions of the embedder',
   other_count: 'the answer has not one vector for each text',
   same_vectors: 'different texts have the same vector; check the model of the embedder',
-  no_transformers: 'its package is missing or too old; run npm install @huggingface/transformers@4',
+  no_transformers: 'its package is missing or too old; run npm install @huggingface/transformers',
   no_download:
     'the model could not be downloaded; check the network, or give the folder of a model',
   no_such_model: 'there is no such model with ONNX files; check the name of the embedder',

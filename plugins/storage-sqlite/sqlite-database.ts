@@ -136,7 +136,7 @@ export class SqliteDatabase implements SqlDatabase {
     } catch (error) {
       await disk.close();
       await place.remove();
-      throw this.damage.note(error as MemoryError);
+      throw error;
     }
   }
 
