@@ -62,7 +62,5 @@ it('refuses what does not fit, and says what to do', async () => {
   expect(await refusal('mem0.json', '--from=markdown')).toMatch(/markdown is a folder, and/);
   expect(await refusal('basic-memory', '--from=basic-memory')).toMatch('give --user');
   const skipped = await refusal('memory.jsonl');
-  expect(skipped).toMatch(
-    'skipped 2 items for knowledge/person/John-Smith.md: It does not say whose',
-  );
+  expect(skipped).toMatch('skipped line 1: It does not say whose');
 });

@@ -18,6 +18,7 @@ import type { ForeignJson } from './json.ts';
 import {
   dayOfItem,
   isFields,
+  joinHolders,
   lacksText,
   Members,
   quoteName,
@@ -63,8 +64,8 @@ export const letta: JsonFormat = {
 
     const wholes: Converted = { files: [], skipped: found.skipped };
     const { skipped } = wholes;
-    const taken = new Map<string | null, TakenPaths>();
-    const pathOf = (userId: string | null, path: (suffix: string) => string): string => {
+    const taken = new Map<string, TakenPaths>();
+    const pathOf = (userId: string, path: (suffix: string) => string): string => {
       const paths: TakenPaths = taken.get(userId) ?? new Map<string, number>();
       taken.set(userId, paths);
       return uniquePath(paths, path);
@@ -74,7 +75,7 @@ export const letta: JsonFormat = {
         throw new ItemFault(tooLarge(maxFileBytes));
       wholes.files.push({ ...file, items: 1 });
     };
-    const userOfItem = ({ members, holders }: Item): string | null =>
+    const userOfItem = ({ members, holders }: Item): string =>
       userOf([members, ...holders], { otherwise, ignored: ACCOUNT });
     for (const [index, block] of blocks.entries()) {
       takeItem(skipped, `block ${index + 1}`, () => {
@@ -219,21 +220,12 @@ function collect(parts: Iterable<Part>, { isList }: { isList: boolean }): Collec
       if (isBlock(members)) add('blocks', { members, holders: [] });
       else if (members.has(...MEMBERS) || hasMemory(members)) {
         // What is beside the agents is theirs.
-        addHolder(members, [toHolder(agents)]);
+        addHolder(members, [joinHolders(agents, { ignored: ACCOUNT })]);
         for (const agent of agents) addHolder(agent, [members]);
       } else add('passages', { members, holders: [] });
     });
   }
   return found;
-}
-
-/** The user that agents name; where they name several, the items beside them have two users, too. */
-function toHolder(agents: readonly Members[]): Members {
-  const users = new Set(
-    agents.map((agent) => userOf([agent.only('user_id')], { otherwise: null, ignored: ACCOUNT })),
-  );
-  const [user_id, user] = [...users].filter((each) => each !== null);
-  return new Members({ user_id, user });
 }
 
 /** A list, or the values of a map. */

@@ -79,7 +79,7 @@ export const mem0: JsonFormat = {
         const metadata = memory.members('metadata');
         const userId = userOf([memory, data, page], { otherwise });
         const id = describeValue(memory.value('id'));
-        if (id !== null && seen.has(`${userId ?? ''}\n${id}`)) {
+        if (id !== null && seen.has(`${userId}\n${id}`)) {
           throw new ItemFault('Its id comes twice.');
         }
         const day = dayOfItem(memory, ...CREATED) ?? dayOfMetadata(metadata, 'created_at');
@@ -87,7 +87,7 @@ export const mem0: JsonFormat = {
           `${day === null ? '' : `${day}: `}${text}${toDetails(memory, { metadata, day })}`,
         );
         // Only now: an item that is skipped doesn't stand in the way of its double.
-        if (id !== null) seen.add(`${userId ?? ''}\n${id}`);
+        if (id !== null) seen.add(`${userId}\n${id}`);
         const month = day?.slice(0, 7) ?? 'undated';
         const list = { userId, path: `memories/${month}`, heading: `Memories, ${month}` };
         lists.add(list, { item, line, day: day ?? '' });
@@ -158,7 +158,7 @@ function* readEach(json: ForeignJson): Generator<JsonLine, void> {
 function toRelation(
   value: unknown,
   { page, otherwise }: { page: Members; otherwise: string | null },
-): { line: string; userId: string | null } {
+): { line: string; userId: string } {
   const relation = new Members(value);
   const words = [
     relation.text('source'),

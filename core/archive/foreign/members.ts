@@ -1,3 +1,5 @@
+import { MemoryError } from '../../errors.ts';
+import { parseUserId } from '../../files/paths.ts';
 import { foreignJsonSteps, type JsonLimits } from '../../foreign-json.ts';
 import { parseDate, toDay } from './dates.ts';
 import { ItemFault } from './item-fault.ts';
@@ -221,30 +223,55 @@ export interface UserRule {
 /**
  * Whose an item is: what the first of its holders says that says something, the item itself before what it
  * is a part of, or else `otherwise`. Never guesses: throws {@link ItemFault} for a holder that names two
- * users, and for one that has a member which may name a user in a way that is not known.
+ * users, for one that has a member which may name a user in a way that is not known, for what is no id of
+ * a user, and where nothing says whose it is.
  */
-export function userOf(
-  holders: readonly Members[],
-  { otherwise, ignored }: UserRule,
-): string | null {
+export function userOf(holders: readonly Members[], { otherwise, ignored }: UserRule): string {
   for (const holder of holders) {
-    const user = namedUser(holder, ignored) ?? namedUser(aboutHolder(holder), ignored);
-    if (user !== null) return user;
+    const user = namedBy(holder, ignored);
+    if (user !== null) return checkUser(user);
   }
   const isOfNobodyElse = (value: unknown): boolean => {
     const id = String(value).trim();
     return id === otherwise || ignored?.test(id) === true;
   };
   for (const holder of holders) {
-    const like = holder
-      .like(LIKE_USER)
-      .find(([name, value]) => !KNOWN_USER_NAMES.has(foldName(name)) && !isOfNobodyElse(value));
+    const like = likeUser(holder).find(([, value]) => !isOfNobodyElse(value));
     if (like === undefined) continue;
     throw new ItemFault(
       `It has no "user_id", but ${quoteName(like[0])}, which may name a user. Call that member "user_id", or take it out.`,
     );
   }
-  return otherwise;
+  if (otherwise !== null) return otherwise;
+  throw new ItemFault('It does not say whose it is: name a user (--user, ?userId=).');
+}
+
+/** What several holders say together of what is theirs: where they name two users, it names two. */
+export function joinHolders(
+  holders: readonly Members[],
+  { ignored }: Pick<UserRule, 'ignored'>,
+): Members {
+  const users = new Set(holders.map((holder) => namedBy(holder, ignored)));
+  const [user_id, user] = [...users].filter((each) => each !== null);
+  return new Members({ ...Object.fromEntries(holders.flatMap(likeUser)), user_id, user });
+}
+
+function namedBy(holder: Members, ignored: RegExp | undefined): string | null {
+  return namedUser(holder, ignored) ?? namedUser(aboutHolder(holder), ignored);
+}
+
+/** The members that may name a user in a way that is not known. */
+function likeUser(holder: Members): (readonly [name: string, value: unknown])[] {
+  return holder.like(LIKE_USER).filter(([name]) => !KNOWN_USER_NAMES.has(foldName(name)));
+}
+
+function checkUser(id: string): string {
+  try {
+    return parseUserId(id);
+  } catch (error) {
+    if (error instanceof MemoryError) throw new ItemFault(error.message);
+    throw error;
+  }
 }
 
 /**

@@ -47,7 +47,7 @@ export const serverMemory: JsonFormat = {
       }
     }
     const skipped: Converted['skipped'] = [];
-    const graphs = new Map<string | null, Graph>();
+    const graphs = new Map<string, Graph>();
     let count = 0;
     for (const { item, members, fault, page } of collect(json)) {
       count += 1;
@@ -218,7 +218,7 @@ function toRelation(item: string, members: Members): Relation {
 
 function toFiles(
   { entities, relations }: Graph,
-  { userId, maxFileBytes }: { userId: string | null; maxFileBytes: number },
+  { userId, maxFileBytes }: { userId: string; maxFileBytes: number },
 ): Converted {
   const taken: TakenPaths = new Map();
   const byName = new Map<string, string>();

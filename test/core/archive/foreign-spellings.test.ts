@@ -231,6 +231,16 @@ describe('an item never goes to a user by a guess:', () => {
     expect((await convert({ agents: [about] })).files).toEqual({
       'users/bob/profile.md': '# Profile\n\nBob\n',
     });
+    // The blocks beside an agent are those of its user.
+    const blocks = [{ label: 'human', value: 'Bob' }];
+    const agent = { metadata: { userId: 'bob' } };
+    expect((await convert({ agents: [agent], blocks })).files).toEqual({
+      'users/bob/profile.md': '# Profile\n\nBob\n',
+    });
+    expect(await convert({ agents: [{ username: 'bob' }], blocks })).toEqual({
+      files: {},
+      skipped: { 'block 1': expect.stringMatching(/but "username", which may name/) as string },
+    });
     const shared = {
       agents: [{ user_id: 'bob' }, { user_id: 'carol' }],
       blocks: [{ label: 'human', value: 'Whose?' }],
@@ -248,6 +258,20 @@ it('keeps each of two details whose names differ in their spelling', async () =>
   expect(Object.values(files)).toEqual([
     expect.stringContaining('- Tea (topic: a; Topic: b; ★: 1; ☆: 2)'),
   ]);
+});
+
+it('names each item that says of no user or of an impossible one whose it is', async () => {
+  const reason = /^A user id has/;
+  const { files, skipped } = await convert([
+    { memory: 'One', user_id: '../alice' },
+    { memory: 'Two', user_id: 'a/b' },
+    { memory: 'Three' },
+  ]);
+  expect(skipped).toEqual({
+    'memory 1': expect.stringMatching(reason),
+    'memory 2': expect.stringMatching(reason),
+  });
+  expect(Object.keys(files)).toEqual(['users/alice/memories/undated.md']);
 });
 
 describe('an item says what is wrong with it:', () => {
