@@ -1,25 +1,25 @@
 import { type Heading, type MarkdownStructure, readStructure } from './structure.ts';
 
-/** A heading that begins a section, as a find names it. */
-export type Section = Heading & {
-  /** The titles above it and its own, from the outermost, joined by ` > `. */
-  trail: string;
-};
-
 /** The longest title that a trail names, in UTF-16 units: each passage below repeats it. */
 export const MAX_TITLE_LENGTH = 200;
 
 const SEPARATOR = ' > ';
 
-/** The sections of a text: its headings outside of quotations and list items. */
-export function listSections({ headings }: Pick<MarkdownStructure, 'headings'>): Section[] {
+/** The headings that begin the sections of a text: those outside of quotations and list items. */
+export function listSections({ headings }: Pick<MarkdownStructure, 'headings'>): Heading[] {
+  return headings.filter(({ depth }) => depth === 0);
+}
+
+/**
+ * For each section the titles above it and its own, as a find shows them; `null` where the trail does
+ * not name it: without a title, or with one that is too long.
+ */
+export function listTrails(sections: readonly Heading[]): (string | null)[] {
   let above: readonly Heading[] = [];
-  return headings
-    .filter(({ depth }) => depth === 0)
-    .map((heading) => {
-      above = nestHeading(above, heading);
-      return { ...heading, trail: toTrail(above) ?? '' };
-    });
+  return sections.map((heading) => {
+    above = nestHeading(above, heading);
+    return isNamed(heading) ? toTrail(above) : null;
+  });
 }
 
 /** The headings above what follows a heading: those of lower levels, and itself. */
@@ -46,20 +46,26 @@ export function toTrail(headings: readonly Pick<Heading, 'title'>[]): string | n
  * (`## Tea`, which then has to be of that level), or with the titles above it as a find shows them
  * (`Food > Tea`). Where no title is the same, emphasis, links, entities and spaces do not count.
  */
-export function findSections(sections: readonly Section[], wanted: string): Section[] {
+export function findSections(sections: readonly Heading[], wanted: string): Heading[] {
   const asked = parseWanted(wanted);
-  const ofLevel = sections.filter(({ level }) => (asked.level ?? level) === level);
-  const whole = ofLevel.filter(
-    ({ title, trail }) => title === asked.title || (asked.title !== '' && trail === asked.title),
-  );
+  const isTrail = asked.title.includes(SEPARATOR);
+  // A file may have 65,000 headings: their trails take several times as long as their titles.
+  const trails = isTrail ? listTrails(sections) : [];
+  const find = (isMeant: (title: string, trail: string | null) => boolean): Heading[] =>
+    sections.filter(
+      ({ level, title }, at) =>
+        (asked.level ?? level) === level && isMeant(title, trails[at] ?? null),
+    );
+  const whole = find((title, trail) => title === asked.title || trail === asked.title);
   if (whole.length > 0 || asked.title === '') return whole;
-  const ending = ofLevel.filter(({ trail }) => trail.endsWith(SEPARATOR + asked.title));
+  const ending = find((_, trail) => trail?.endsWith(SEPARATOR + asked.title) === true);
   if (ending.length > 0) return ending;
-  const title = toPlain(asked.title);
-  return ofLevel.filter((section) => {
-    const trail = `${SEPARATOR}${toPlain(section.trail)}`;
-    return toPlain(section.title) === title || trail.endsWith(SEPARATOR + title);
-  });
+  const plain = toPlain(asked.title);
+  return find(
+    (title, trail) =>
+      toPlain(title) === plain ||
+      (trail !== null && `${SEPARATOR}${toPlain(trail)}`.endsWith(SEPARATOR + plain)),
+  );
 }
 
 /** A heading as it was asked for, in either form; without a level where it has no marks. */
@@ -73,6 +79,9 @@ function parseWanted(wanted: string): { level: number | null; title: string } {
   return { level: null, title: words.filter((line) => line !== '').join(' ') };
 }
 
+/** Words that look like what they are; most titles are such. */
+const PLAIN = /^[A-Za-z0-9]+(?: [A-Za-z0-9]+)*$/;
+
 const NAMED_ENTITIES: Readonly<Record<string, string>> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…' },
   ...{ ndash: '–', mdash: '—', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', copy: '©' },
@@ -82,6 +91,7 @@ const NAMED_ENTITIES: Readonly<Record<string, string>> = {
 
 /** A title without what its look is made of. */
 function toPlain(title: string): string {
+  if (PLAIN.test(title)) return title;
   return withoutLinks(title)
     .replace(/\\([!-/:-@[-`{-~])|[*`~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '$1')
     .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, toCharacter)

@@ -132,6 +132,8 @@ class StructureReader {
   readonly #headings: Heading[] = [];
   readonly #containers: Container[] = [];
   readonly #frontMatterEnd: number;
+  /** How many of the open containers a blank line belongs to; `null` if nobody has looked. */
+  #blankDepth: number | null = null;
   #leaf: Leaf | null = null;
   #block = 0;
   #number = 1;
@@ -232,6 +234,8 @@ class StructureReader {
 
   /** How many of the open containers the line belongs to. Passes their marks. */
   #matchContainers(): number {
+    // A file may have 260,000 blank lines in a hundred containers.
+    if (this.#isBlank) return (this.#blankDepth ??= this.#findBlankDepth());
     let depth = 0;
     for (const container of this.#containers) {
       if (container.isQuote) {
@@ -246,6 +250,11 @@ class StructureReader {
       depth += 1;
     }
     return depth;
+  }
+
+  #findBlankDepth(): number {
+    const end = this.#containers.findIndex((container) => container.isQuote || container.isEmpty);
+    return end === -1 ? this.#containers.length : end;
   }
 
   /** Passes `>` and a column of white space. */
@@ -490,6 +499,7 @@ class StructureReader {
     this.#closeLeaf();
     const container = this.#containers.at(-1);
     if (container?.isQuote === false) container.isEmpty = false;
+    this.#blankDepth = null;
     this.#block += 1;
   }
 
@@ -497,6 +507,7 @@ class StructureReader {
     if (depth === this.#containers.length) return;
     this.#closeLeaf();
     this.#containers.length = depth;
+    this.#blankDepth = null;
   }
 
   #closeLeaf(): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findSections, listSections } from '../../../core/markdown/sections.ts';
+import { findSections, listSections, listTrails } from '../../../core/markdown/sections.ts';
 import { readStructure } from '../../../core/markdown/structure.ts';
 
 /** The first lines of the sections that a heading names, from 1. */
@@ -10,15 +10,15 @@ function linesOf(text: string, wanted: string): number[] {
 describe('sections', () => {
   it('are named by their trails', () => {
     const text = '# A\n## B\n### C\n#\n## \n## D\n';
-    expect(listSections(readStructure(text)).map(({ trail }) => trail)).toEqual([
-      ...['A', 'A > B', 'A > B > C', '', '', 'D'],
+    expect(listTrails(listSections(readStructure(text)))).toEqual([
+      ...['A', 'A > B', 'A > B > C', null, null, 'D'],
     ]);
   });
 
   it('leave a long title out of trails', () => {
     const long = 'x'.repeat(201);
     const text = `# ${long}\n## B\n`;
-    expect(listSections(readStructure(text)).map(({ trail }) => trail)).toEqual(['', 'B']);
+    expect(listTrails(listSections(readStructure(text)))).toEqual([null, 'B']);
     expect(linesOf(text, long)).toEqual([1]);
   });
 
@@ -48,6 +48,13 @@ describe('sections', () => {
       ...['# **bold** & new', '', 'two', ' lines', '==='],
     ].join('\n');
     expect(linesOf(text, wanted)).toEqual(lines);
+  });
+
+  it('are not found by the title above one without a title of its own', () => {
+    const text = `# A\n## B\n### ${'x'.repeat(201)}\n###\n`;
+    expect(linesOf(text, 'A > B')).toEqual([2]);
+    expect(linesOf('# A\n##\n', 'A')).toEqual([1]);
+    expect(linesOf('# A\n##\n', '##')).toEqual([2]);
   });
 
   it('are not found by another title that looks the same if one is the same', () => {
