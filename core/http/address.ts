@@ -37,16 +37,19 @@ function findLast(list: string): string {
 
 /**
  * Reads an address in the forms that proxies write: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`,
- * `[2001:db8::1]`, `[2001:db8::1]:4711`, each also in quotes. `null` for anything else, such as
- * `unknown`. The port is left out, because each connection has another one.
+ * `[2001:db8::1]`, `[2001:db8::1]:4711`, each also in quotes, and of proxies that know no brackets
+ * `2001:db8:0:0:0:0:0:1:4711`. `null` for anything else, such as `unknown`. The port is left out,
+ * because each connection has another one.
  */
 function parseForwarded(item: string): string | null {
   const text = /^"(.*)"$/.exec(item)?.[1] ?? item;
-  const host =
-    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
-  // A zone is the proxy's own name of a network, and may be any text.
-  const address = withoutZone(host).toLowerCase();
-  return isIP(address) === 0 ? null : plain(address);
+  const host = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text;
+  for (const form of [host, host.replace(/:\d{1,5}$/, '')]) {
+    // A zone is the proxy's own name of a network, and may be any text.
+    const address = withoutZone(form).toLowerCase();
+    if (isIP(address) !== 0) return plain(address);
+  }
+  return null;
 }
 
 /** A dual-stack socket shows an IPv4 client as `::ffff:192.0.2.1`. */
