@@ -65,6 +65,7 @@ const METADATA = toBlockList([
   ['fd20:ce::254', 128, 'Google Cloud'],
   ['fd00:c1::a9fe:a9fe', 128, 'Oracle Cloud'],
   ['fd00:42::42', 128, 'Scaleway'],
+  ['fd00:a9fe:a9fe::1', 128, 'Akamai (Linode)'],
   ['100.100.100.200', 32, 'Alibaba Cloud'],
   ['192.0.0.192', 32, 'Oracle Cloud'],
   ['168.63.129.16', 32, 'Azure: the wire server'],
