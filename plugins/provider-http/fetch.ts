@@ -95,12 +95,12 @@ export function createProviderFetch(options: {
     try {
       return await send({ ...urlToHttpOptions(url), headers, agent, lookup });
     } catch (error) {
-      const isRefused = error instanceof ProxyError && error.problem === 'proxy_refused';
-      if (proxy?.protocol !== 'http:' || !isRefused || url.protocol === 'https:') {
+      const isTunneled = !(error instanceof ProxyError && makesNoTunnel(error));
+      if (proxy?.protocol !== 'http:' || isTunneled || url.protocol === 'https:') {
         throw toFetchFault(error, signal);
       }
     }
-    // Many proxies make tunnels to port 443 alone, and pass plain requests on themselves.
+    // Many proxies make tunnels to port 443 alone, or none, and pass plain requests on themselves.
     try {
       return await send({
         ...urlToHttpOptions(proxy),
@@ -147,6 +147,12 @@ async function checkProxied({ hostname, protocol }: URL, resolve: Resolve): Prom
   if (!addresses.every(({ address }) => isAllowedAddress(address, protocol))) {
     throw new ProviderFault('address_refused');
   }
+}
+
+/** Refused, or hung up on: what knows no CONNECT closes the connection. */
+function makesNoTunnel({ problem, cause }: ProxyError): boolean {
+  const { code } = Object(cause) as { code?: unknown };
+  return problem === 'proxy_refused' || code === 'ECONNRESET';
 }
 
 /** Gives addresses on only when each of them is allowed: one that is not is reason for distrust. */

@@ -30,9 +30,12 @@ const startTarget = () =>
 
 /**
  * A proxy of HTTP: tunnels, and plain requests with a whole address. Each name leads to this machine.
- * `answer` says what it answers to CONNECT, if not 200.
+ * `connect` is what it answers to CONNECT; with `null` it hangs up.
  */
-async function startProxy({ connect = 200, plain = 200 } = {}) {
+async function startProxy({
+  connect = 200,
+  plain = 200,
+}: { connect?: number | null; plain?: number } = {}) {
   const asked: { line: string; user: string | undefined }[] = [];
   const server = http.createServer((request, response) => {
     asked.push({
@@ -54,6 +57,10 @@ async function startProxy({ connect = 200, plain = 200 } = {}) {
   });
   server.on('connect', (request, socket) => {
     asked.push({ line: `CONNECT ${request.url}`, user: request.headers['proxy-authorization'] });
+    if (connect === null) {
+      socket.destroy();
+      return;
+    }
     if (connect !== 200) {
       socket.end(`HTTP/1.1 ${connect} No\r\nContent-Length: 0\r\n\r\n`);
       return;
@@ -109,9 +116,9 @@ describe('a provider behind a proxy', () => {
     expect(proxy.asked[0]?.user).toBe(user);
   });
 
-  it('is asked in the plain where a proxy makes no tunnel for http', async () => {
+  it.each([403, null])('is asked in the plain without a tunnel for http: %s', async (connect) => {
     const target = await startTarget();
-    const proxy = await startProxy({ connect: 403 });
+    const proxy = await startProxy({ connect });
     use({ http_proxy: proxy.url });
     const base = `http://models.internal:${target}`;
     expect(await (await fetchFrom(base)(`${base}/v1/x`)).json()).toMatchObject({ url: '/v1/x' });
