@@ -191,6 +191,7 @@ export const ERROR_CODES = {
     actions: {
       streamed: 'Send a Content-Type that the message names.',
       encoding: 'Send the body as it is, or with Content-Encoding: gzip.',
+      charset: 'Send the body in UTF-8, with Content-Type: application/json.',
       noBody: 'Send a JSON body with Content-Type: application/json, {} at least.',
     },
   },
@@ -205,12 +206,19 @@ export const ERROR_CODES = {
     retryable: false,
     message: 'The text to replace is not in the file.',
     action: 'Read the file and copy oldText from it exactly, white space included.',
+    actions: {
+      heading: 'Name a heading of the file as afterHeading; details.headings lists the first 20.',
+    },
   },
   PATCH_AMBIGUOUS: {
     status: 422,
     retryable: false,
     message: 'The text to replace occurs more than once.',
     action: 'Lengthen oldText until it is unique, or set replaceAll.',
+    actions: {
+      heading:
+        'Name the headings above it in afterHeading, too, as in Food > Tea, or add the text with an edit.',
+    },
   },
   QUOTA_EXCEEDED: {
     status: 422,
@@ -262,6 +270,7 @@ export const ERROR_CODES = {
     action: 'Try again; look at the provider and its base URL when it persists.',
     actions: {
       unauthorized: 'An operator has to check SERVICE_MODEL_API_KEY.',
+      no_credit: 'An operator has to check the account and its billing at the provider.',
       unreachable: 'Try again; when it persists, an operator has to check SERVICE_MODEL_BASE_URL.',
       address_refused: 'An operator has to check SERVICE_MODEL_BASE_URL.',
       redirected: 'An operator has to check SERVICE_MODEL_BASE_URL.',
@@ -277,6 +286,7 @@ export const ERROR_CODES = {
     action: 'Try again; look at the provider and its base URL when it persists.',
     actions: {
       unauthorized: 'An operator has to check SERVICE_EMBEDDING_API_KEY.',
+      no_credit: 'An operator has to check the account and its billing at the provider.',
       unreachable:
         'Try again; when it persists, an operator has to check SERVICE_EMBEDDING_BASE_URL.',
       address_refused: 'An operator has to check SERVICE_EMBEDDING_BASE_URL.',
@@ -284,6 +294,7 @@ export const ERROR_CODES = {
       rejected: 'An operator has to check SERVICE_EMBEDDING_BASE_URL and SERVICE_EMBEDDING_NAME.',
       proxy: 'An operator has to check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.',
       other_dimensions: 'An operator has to check SERVICE_EMBEDDING_DIMENSIONS.',
+      no_such_model: 'An operator has to check SERVICE_EMBEDDING_NAME.',
       no_transformers: 'An operator has to install the package that the message names.',
     },
   },
@@ -315,6 +326,8 @@ export const ERROR_CODES = {
     actions: {
       outcome_unknown:
         'Repeat the write with the same Idempotency-Key; without one, read the file first.',
+      starting:
+        'Try again after Retry-After. When it persists, an operator has to look at what the message names.',
     },
   },
   MEMORY_HELD: {
@@ -475,6 +488,15 @@ export function notRun(): MemoryError {
   return new MemoryError(
     'STORAGE_UNAVAILABLE',
     'The call waited until its deadline and was not run.',
+  );
+}
+
+/** The same for a call that waited for the start, which something else than the database holds up. */
+export function notStarted(waitsFor: string): MemoryError {
+  return new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    `The service is starting and waits for ${waitsFor}. The call was not run.`,
+    { retryAfterSeconds: 1, details: { reason: 'starting' } },
   );
 }
 

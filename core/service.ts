@@ -8,7 +8,7 @@ import type { Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
 import type { MemoryServices, ToolDefinition } from './contracts/tool.ts';
-import { MemoryError, toMemoryError } from './errors.ts';
+import { MemoryError, notRun, notStarted, toMemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './telemetry/access-log.ts';
 import { createContext } from './subagents/context.ts';
@@ -110,6 +110,8 @@ export interface Core {
   confirmedNow(): number;
   /** Opens storage and sets up plugins, once; a failed attempt can be made again. */
   ready(): Promise<void>;
+  /** The error of a call that has waited too long for `ready`: it says what the start waits for. */
+  lateStart(): MemoryError;
   /** `ready`, then the plugins' start hooks and the background jobs. */
   start(): Promise<void>;
   /** Ends jobs and hooks, writes what is queued, closes storage. */
@@ -294,6 +296,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   let closing: Promise<void> | null = null;
   let isStorageOpen = false;
   let isStarted = false;
+  /** What the start waits for, where it is not the database. */
+  let waitsFor: string | null = null;
   const hooks: PluginHooks[] = [];
   let plugins: readonly Plugin[] | null = null;
 
@@ -302,12 +306,20 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     if (closing !== null) {
       return Promise.reject(new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 }));
     }
-    opening ??= open().catch((error: unknown) => {
-      opening = null;
-      if (closing === null) state = 'created';
-      throw error;
-    });
+    opening ??= open()
+      .catch((error: unknown) => {
+        opening = null;
+        if (closing === null) state = 'created';
+        throw error;
+      })
+      .finally(() => {
+        waitsFor = null;
+      });
     return opening;
+  }
+
+  function lateStart(): MemoryError {
+    return waitsFor === null ? notRun() : notStarted(waitsFor);
   }
 
   async function open(): Promise<void> {
@@ -319,9 +331,14 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     await erasures.look();
     const given = config.plugins ?? [];
     plugins ??= (await options.findPlugins?.(given)) ?? given;
-    for (const plugin of plugins.slice(hooks.length)) await setUp(plugin);
+    for (const plugin of plugins.slice(hooks.length)) {
+      waitsFor = `the plugin ${plugin.name}`;
+      await setUp(plugin);
+    }
     if (closing !== null) return;
+    waitsFor = 'the exporters of traces';
     await exporters.open();
+    waitsFor = null;
     state = 'ready';
     indexer.refresh();
     await embeddings?.begin();
@@ -402,6 +419,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     log,
     rateLimit: settings.rateLimit,
     ready,
+    lateStart,
     checkUser: (userId) => erasures.check(userId),
     deadlineMs: options.callDeadlineMs,
     now,
@@ -464,6 +482,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     now,
     confirmedNow,
     ready,
+    lateStart,
     async start() {
       await ready();
       if (isStarted) return;

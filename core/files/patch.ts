@@ -1,5 +1,5 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
-import { invalidField, MemoryError } from '../errors.ts';
+import { invalidField, MemoryError, type MemoryErrorOptions } from '../errors.ts';
 import { findSections, listSections } from '../markdown/sections.ts';
 import { type MarkdownLine, readStructure } from '../markdown/structure.ts';
 import { findLineEnd, type LineEnd, withLineEnds } from './line-ends.ts';
@@ -76,7 +76,7 @@ function findReplaced(
   }
   if (splices.length === 0) {
     const message = `Edit ${index}: oldText occurs ${starts.length} times.`;
-    throw ambiguous(message, text, starts, { edit: index });
+    throw ambiguous(message, text, starts, { details: { edit: index } });
   }
   return splices;
 }
@@ -113,6 +113,7 @@ function findSectionEnd(text: string, wanted: string): { end: number; isBeforeTe
   const [match] = matches;
   if (match === undefined) {
     throw new MemoryError('PATCH_NOT_FOUND', 'append.afterHeading: there is no such heading.', {
+      situation: 'heading',
       details: {
         headings: sections.slice(0, NAMED_LINES).map(({ title }) => takeStart(title, 100)),
       },
@@ -124,7 +125,7 @@ function findSectionEnd(text: string, wanted: string): { end: number; isBeforeTe
       `append.afterHeading: the heading occurs ${matches.length} times.`,
       text,
       starts,
-      {},
+      { situation: 'heading' },
     );
   }
   const next = sections.find(({ first, level }) => first > match.first && level <= match.level);
@@ -141,9 +142,10 @@ function ambiguous(
   message: string,
   text: string,
   starts: readonly number[],
-  details: Record<string, unknown>,
+  { details, situation }: Pick<MemoryErrorOptions, 'details' | 'situation'>,
 ): MemoryError {
   return new MemoryError('PATCH_AMBIGUOUS', message, {
+    situation,
     details: {
       ...details,
       matches: starts.length,

@@ -14,7 +14,10 @@ import type { ServedListener } from './server.ts';
 import { type ResolveUserId, SIGN_IN_TIMEOUT_MS } from './signed-in.ts';
 
 /** What HTTP needs of the service, beside its routes. */
-export type AppCore = Pick<Core, 'settings' | 'log' | 'now' | 'state' | 'ready' | 'pluginRoutes'> &
+export type AppCore = Pick<
+  Core,
+  'settings' | 'log' | 'now' | 'state' | 'ready' | 'lateStart' | 'pluginRoutes'
+> &
   Partial<Pick<Core, 'eventStreams'>>;
 
 /** The service over HTTP. */
@@ -92,6 +95,7 @@ export function createApp(
         log,
         isOpen: () => core.state() === 'ready',
         open: () => core.ready(),
+        lateStart: () => core.lateStart(),
         redispatch: middleware,
       });
 

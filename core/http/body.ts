@@ -71,8 +71,11 @@ function assertJson(contentType: string | undefined): void {
     .find((parameter) => parameter.startsWith('charset='))
     ?.slice('charset='.length)
     .replaceAll('"', '');
-  if (type?.trim() === 'application/json' && (charset === undefined || charset === 'utf-8')) return;
-  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
+  if (type?.trim() !== 'application/json') throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
+  if (charset === undefined || charset === 'utf-8' || charset === 'utf8') return;
+  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', 'Only bodies in UTF-8 are taken.', {
+    situation: 'charset',
+  });
 }
 
 function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Promise<Buffer> {

@@ -9,7 +9,6 @@ import { msLeft, withDeadline } from '../deadline.ts';
 import {
   invalidField,
   MemoryError,
-  notRun,
   outcomeUnknown,
   toErrorBody,
   toMemoryError,
@@ -54,6 +53,8 @@ export interface MountOptions {
   isOpen(): boolean;
   /** Waits for the start, or throws the error that prevents it. */
   open(): Promise<void>;
+  /** The error of a request whose time ends during the start. */
+  lateStart(): MemoryError;
   /** Routes a request again after the start, since plugins may have added routes. */
   redispatch: Middleware;
 }
@@ -157,7 +158,7 @@ function createArea(
         // Docs and health checks also work before the start and during shutdown.
         if (kind === 'none' || options.isOpen()) return next();
         const leftMs = msLeft(options.deadlineMs, exchange.arrivedAt);
-        return withDeadline(options.open(), leftMs, notRun).then(() =>
+        return withDeadline(options.open(), leftMs, options.lateStart).then(() =>
           options.redispatch(ctx, next),
         );
       };

@@ -15,7 +15,11 @@ export async function reembed(
   { address, traceId }: AdminCaller,
 ): Promise<EmbeddingProgress> {
   const { worker } = deps;
-  if (worker === null) throw new MemoryError('INVALID_REQUEST', 'No embedder is configured.');
+  if (worker === null) {
+    throw new MemoryError('INVALID_REQUEST', 'No embedder is configured.', {
+      action: 'An operator has to set SERVICE_EMBEDDING_PROVIDER and its settings.',
+    });
+  }
   const action = 'embeddings.reembed';
   await writeAudit(deps, { action, target: 'all', details: {}, address, traceId });
   await worker.reembed();

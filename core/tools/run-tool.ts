@@ -59,6 +59,8 @@ interface ToolsDependencies {
   rateLimit: number;
   /** Resolves once storage is open; rejects with `SHUTTING_DOWN` after the end. */
   ready: () => Promise<void>;
+  /** The error of a call whose time ends during the start; default `notRun`. */
+  lateStart?: () => MemoryError;
   /** Throws while the memory of a user can not be used. */
   checkUser: (userId: UserId) => void;
   /** For tests; default 15 s. */
@@ -241,8 +243,9 @@ export function createTools(deps: ToolsDependencies): Tools {
   /** A call that has not begun by the deadline is not run. */
   async function waitForStart(arrivedAt: number): Promise<void> {
     const leftMs = msLeft(deps.deadlineMs ?? CALL_DEADLINE_MS, arrivedAt);
-    if (leftMs <= 0) throw notRun();
-    await withDeadline(deps.ready(), leftMs, notRun);
+    const { lateStart = notRun } = deps;
+    if (leftMs <= 0) throw lateStart();
+    await withDeadline(deps.ready(), leftMs, lateStart);
   }
 
   function toDeadline(tool: ToolDefinition, arrivedAt: number): Pick<ToolCall, 'deadlineAt'> {

@@ -77,6 +77,13 @@ describe('what to do about an error', () => {
       'SERVICE_MAX_BODY_BYTES',
     );
     expect(await execute({ path: 'user/a.md' })).toContain('details.issues');
+    expect(await actionOf('POST', '/v1/admin/reembed', { headers: asAdmin, body: {} })).toContain(
+      'SERVICE_EMBEDDING_PROVIDER',
+    );
+    const latin1 = { ...asAgent, 'content-type': 'application/json; charset=latin1' };
+    expect(
+      await actionOf('POST', '/v1/tools/memory_list/execute', { headers: latin1, body: '{}' }),
+    ).toContain('UTF-8');
     expect(await execute({ text: 'x' }, 'memory_remember')).toContain('SERVICE_MODEL_PROVIDER');
     expect(await execute({ path: 'user/a.md', content: 'x' }, 'memory_write', 'no/id')).toContain(
       'context.userId',

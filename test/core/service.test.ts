@@ -5,13 +5,17 @@ import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { Plugin } from '../../core/contracts/plugin.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import type { ToolDefinition } from '../../core/contracts/tool.ts';
-import { createCore } from '../../core/service.ts';
+import { type ErrorBody, toErrorBody } from '../../core/errors.ts';
+import { createApp } from '../../core/http/app.ts';
+import { serviceRoutes } from '../../core/http/routes.ts';
+import { listen } from '../../core/http/server.ts';
+import { type CoreOptions, createCore } from '../../core/service.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { rejection } from '../support/rejection.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
 
 /** A service that nobody has opened yet, on a database that counts how often it is opened. */
-async function created(config: Partial<MemoryServiceConfig> = {}) {
+async function created(config: Partial<MemoryServiceConfig> = {}, options: CoreOptions = {}) {
   const filename = path.join(await temporaryDirectory(), 'memory.db');
   const storage = sqlite({ filename });
   const counts = { opened: 0, closed: 0 };
@@ -26,7 +30,7 @@ async function created(config: Partial<MemoryServiceConfig> = {}) {
       await storage.close();
     },
   };
-  const core = createCore({ ...config, storage: counting });
+  const core = createCore({ ...config, storage: counting }, options);
   onTestFinished(() => core.close());
   return { core, counts, filename };
 }
@@ -111,6 +115,48 @@ describe('a service', () => {
     expect(counts.opened).toBe(1);
     expect((await call(core, 'alice', 'greet', {})).result).toEqual({ greeting: 'hello' });
     expect(core.tools.definitions.filter(({ name }) => name === 'greet')).toHaveLength(1);
+  });
+
+  it('says at a call that waits what holds the start up, if it is not the database', async () => {
+    let goOn = () => {};
+    let isInSetup = () => {};
+    const setup = new Promise<void>((resolve) => (goOn = resolve));
+    const inSetup = new Promise<void>((resolve) => (isInSetup = resolve));
+    const plugin: Plugin = {
+      name: 'slow-starter',
+      apiVersion: 1,
+      setup() {
+        isInSetup();
+        return setup;
+      },
+    };
+    const adminSecret = 'a'.repeat(40);
+    const config = { plugins: [plugin], adminSecret };
+    const { core } = await created(config, { callDeadlineMs: 50 });
+    // Longer than /readyz takes.
+    const app = createApp(core, serviceRoutes(core), { callDeadlineMs: 3_000 });
+    const server = await listen(app, { host: '127.0.0.1', port: 0 });
+    onTestFinished(async () => void (await server.close({ graceMs: 0 })));
+    const ready = core.ready();
+    await inSetup;
+    const { port } = server.address;
+    const errors = [
+      toErrorBody(await rejection(call(core, 'alice', 'memory_list', {}))).error,
+      ...(await Promise.all(
+        ['/readyz', '/v1/admin/status'].map(async (target) => {
+          const headers = { 'x-admin-secret': adminSecret };
+          const answer = await fetch(`http://127.0.0.1:${port}${target}`, { headers });
+          return ((await answer.json()) as { error: ErrorBody }).error;
+        }),
+      )),
+    ];
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', details: { reason: 'starting' } });
+      expect(error.message).toContain('waits for the plugin slow-starter');
+      expect(error.action).toContain('what the message names');
+    }
+    goOn();
+    await ready;
   });
 
   it('frees its storage at the end, also when a plugin never came up', async () => {

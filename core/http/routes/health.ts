@@ -23,7 +23,7 @@ const READY_MS = 1_900;
 
 /** Liveness and readiness checks, for supervisors and load balancers. */
 export function healthRoutes(
-  core: Pick<Core, 'state' | 'ready' | 'storage' | 'writeHealth'>,
+  core: Pick<Core, 'state' | 'ready' | 'lateStart' | 'storage' | 'writeHealth'>,
 ): RouteDefinition[] {
   // Concurrent checks share one query.
   let asking: Promise<WriteState> | null = null;
@@ -35,7 +35,9 @@ export function healthRoutes(
       .finally(() => {
         asking = null;
       });
-    return withDeadline(asking, READY_MS, () => new MemoryError('STORAGE_UNAVAILABLE'));
+    return withDeadline(asking, READY_MS, () =>
+      core.state() === 'starting' ? core.lateStart() : new MemoryError('STORAGE_UNAVAILABLE'),
+    );
   };
   return [
     defineRoute({

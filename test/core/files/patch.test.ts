@@ -38,6 +38,12 @@ describe('edits', () => {
     expect(say('# A\n# A\n', { append: { text: 'x', afterHeading: 'A' } })).toBe(
       'append.afterHeading: the heading occurs 2 times.',
     );
+    const todo = (content: string) =>
+      refusal(content, { append: { text: 'x', afterHeading: 'A' } }).action;
+    expect(todo('# B\n')).toContain('details.headings');
+    expect(todo('# A\n# A\n')).toContain('the headings above it');
+    expect(refusal('a', edit('b', 'c')).action).toContain('copy oldText');
+    expect(refusal('aa', edit('a', 'c')).action).toContain('replaceAll');
   });
 
   it('applies edits one after the other, each to what the one before left', () => {

@@ -6,7 +6,7 @@ import { type MemoryServiceConfig, toSettings } from '../../../core/config/servi
 import type { Settings } from '../../../core/config/settings.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
-import { MemoryError } from '../../../core/errors.ts';
+import { MemoryError, notRun } from '../../../core/errors.ts';
 import type { Core } from '../../../core/service.ts';
 import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
@@ -64,6 +64,7 @@ export function testCore(settings: Partial<Settings> = {}): TestCore {
       }
       life.state = 'ready';
     },
+    lateStart: notRun,
   };
 }
 
