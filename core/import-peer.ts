@@ -68,10 +68,11 @@ export async function importPeer<Module extends object>(
   try {
     module = await load();
   } catch (cause) {
-    const { code } = Object(cause) as { code?: unknown };
+    const { code, message = '' } = Object(cause) as { code?: unknown; message?: string };
     if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw lacksPart(cause);
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
-    if (packages.every((name) => findVersion(name) !== null)) throw lacksPart(cause);
+    const isThere = packages.every((name) => findVersion(name) !== null);
+    if (isThere && !message.startsWith('Cannot find package')) throw lacksPart(cause);
     const needs = packages.length === 1 ? 'needs a package that is' : 'needs packages that are';
     throw refuse(`${needs} not installed`, packages, cause);
   }

@@ -4,6 +4,8 @@ import type * as types from '@modelcontextprotocol/sdk/types.js';
 import type * as validation from '@modelcontextprotocol/sdk/validation/ajv';
 import { importPeer } from '../../core/import-peer.ts';
 
+const PACKAGE = '@modelcontextprotocol/sdk';
+
 /** The parts of the SDK that are used here. */
 export type McpSdk = typeof server & typeof stdio & typeof types & typeof validation;
 
@@ -13,7 +15,7 @@ export type McpSdk = typeof server & typeof stdio & typeof types & typeof valida
  */
 export function importSdk(): Promise<McpSdk> {
   return importPeer('MCP', {
-    packages: ['@modelcontextprotocol/sdk'],
+    packages: [PACKAGE],
     async load() {
       const parts = await Promise.all([
         import('@modelcontextprotocol/sdk/server/index.js'),

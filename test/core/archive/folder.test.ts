@@ -14,15 +14,10 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { toComparablePath } from '../../../core/archive/disk-names.ts';
 import { compress, packFiles } from '../../../core/archive/export.ts';
-import {
-  isExportFolder,
-  type LeftOut,
-  packFolder,
-  writeFolder,
-} from '../../../core/archive/folder.ts';
+import type { LeftOut } from '../../../core/archive/folder.ts';
 import { compareKeys, readArchive } from '../../../core/archive/read.ts';
 import { findUnsafeName } from '../../../core/archive/unsafe-names.ts';
 import { parsePhysicalPath } from '../../../core/files/paths.ts';
@@ -68,6 +63,11 @@ vi.mock('node:fs/promises', async (original) => {
   });
   return Object.fromEntries(mapped) as typeof Fs;
 });
+
+// A worker keeps modules for its next file: this one needs its own, on the disk above.
+vi.resetModules();
+const { isExportFolder, packFolder, writeFolder } = await import('../../../core/archive/folder.ts');
+afterAll(() => void vi.resetModules());
 
 const { readdirSync } = await import('node:fs');
 function list(folder: string): string[] {
