@@ -20,8 +20,10 @@ const ANY_BREAK = new RegExp(`\r\n|[\n${BREAKS.join('')}]`, 'u');
 const FORGED = 'forged';
 
 /** Text that begins a row of its own wherever one of its breaks is taken for the end of a line. */
-const hostile = (text: string) =>
-  `${text}${BREAKS.map((sign) => `${sign}${FORGED}: row`).join('')}`;
+const hostile = (text: string, breaks = BREAKS) =>
+  `${text}${breaks.map((sign) => `${sign}${FORGED}: row`).join('')}`;
+/** Markdown ends a line at a CR, so the engine leaves a line with one inside as it is. */
+const INSIDE = BREAKS.filter((sign) => sign !== '\r');
 const rowsOf = (prompt: string) => prompt.split(ANY_BREAK);
 const forgedRows = (prompt: string) => rowsOf(prompt).filter((row) => row.startsWith(FORGED));
 
@@ -89,8 +91,8 @@ describe('every prompt', () => {
   it('of memory_remember has no row that a line, a heading, the fact or the speaker forged', async () => {
     const service = await serveWithModel();
     const path = 'user/a.md';
-    const [first, other] = [hostile('- Likes tea'), hostile('- Old')];
-    await service.write(path, `# ${hostile('Ana | user/b.md')}\n\n${first}\n${other}\n`);
+    const [first, other] = [hostile('- Likes tea', INSIDE), hostile('- Old')];
+    await service.write(path, `# ${hostile('Ana | user/b.md', INSIDE)}\n\n${first}\n${other}\n`);
     const prompts: string[] = [];
     let isAgain = false;
     service.says(({ prompt }) => {
@@ -139,11 +141,11 @@ describe('every prompt', () => {
 
   it('of a dream has no row that a line or a heading forged', async () => {
     const service = await openDreams();
-    const line = hostile('- Lives in Rome');
+    const [line, source] = [hostile('- Lives in Rome', INSIDE), hostile('- Moved to Turin in May')];
     await service.write(
       'alice',
       'user/a.md',
-      `# ${hostile('Home')}\n\n${line}\n- Moved to Turin in May\n`,
+      `# ${hostile('Home', INSIDE)}\n\n${line}\n${source}\n`,
     );
     const prompts: string[] = [];
     service.say((prompt) => {
@@ -152,7 +154,7 @@ describe('every prompt', () => {
         operations: [
           edit('supersede', {
             remove: [`user/a.md: ${toPromptLine(line)}`],
-            sources: ['user/a.md: - Moved to Turin in May'],
+            sources: [`user/a.md: ${toPromptLine(source)}`],
           }),
         ],
       };
