@@ -48,7 +48,9 @@ export function toTrail(headings: readonly Pick<Heading, 'title'>[]): string | n
  */
 export function findSections(sections: readonly Heading[], wanted: string): Heading[] {
   const asked = parseWanted(wanted);
-  const isTrail = asked.title.includes(SEPARATOR);
+  // A title may begin with marks itself: `# Tea` below a link's definition and above `===`.
+  const given = wanted.trim();
+  const isTrail = given.includes(SEPARATOR) || asked.title.includes(SEPARATOR);
   // A file may have 65,000 headings: their trails take several times as long as their titles.
   const trails = isTrail ? listTrails(sections) : [];
   const find = (isMeant: (title: string, trail: string | null) => boolean): Heading[] =>
@@ -56,7 +58,11 @@ export function findSections(sections: readonly Heading[], wanted: string): Head
       ({ level, title }, at) =>
         (asked.level ?? level) === level && isMeant(title, trails[at] ?? null),
     );
-  const whole = find((title, trail) => title === asked.title || trail === asked.title);
+  const same = new Set([
+    ...find((title, trail) => title === asked.title || trail === asked.title),
+    ...sections.filter(({ title }, at) => title === given || trails[at] === given),
+  ]);
+  const whole = sections.filter((heading) => same.has(heading));
   if (whole.length > 0 || asked.title === '') return whole;
   const ending = find((_, trail) => trail?.endsWith(SEPARATOR + asked.title) === true);
   if (ending.length > 0) return ending;

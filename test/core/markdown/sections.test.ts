@@ -22,6 +22,12 @@ describe('sections', () => {
     expect(linesOf(text, long)).toEqual([1]);
   });
 
+  it('are found by a title that begins with marks, as a find shows it', () => {
+    const text = '# A\n[a]: b\n    # code\n===\n';
+    expect(listTrails(listSections(readStructure(text)))).toEqual(['A', '# code']);
+    expect(linesOf(text, '# code')).toEqual([3]);
+  });
+
   it.each([
     ['Tea', [2, 5]],
     ['## Tea', [2]],

@@ -141,7 +141,8 @@ describe('splitPassages', () => {
         'A > B',
         `# ${'x'.repeat(210)}`,
       ],
-      ...['- # item', '1. y', '[a]: b', '## F ##', '<div>'],
+      // Without a link's definition: what is put between one and an indented title makes code of that.
+      ...['- # item', '1. y', '## F ##', '<div>'],
     );
     let [named, appended] = [0, 0];
     fc.assert(
