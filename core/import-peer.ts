@@ -72,7 +72,10 @@ export async function importPeer<Module extends object>(
     if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw lacksPart(cause);
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
     const isThere = packages.every((name) => findVersion(name) !== null);
-    if (isThere && !message.startsWith('Cannot find package')) throw lacksPart(cause);
+    const isMissing =
+      message.startsWith('Cannot find package') ||
+      packages.some((name) => message.startsWith(`Cannot find module '${name}'`));
+    if (isThere && !isMissing) throw lacksPart(cause);
     const needs = packages.length === 1 ? 'needs a package that is' : 'needs packages that are';
     throw refuse(`${needs} not installed`, packages, cause);
   }

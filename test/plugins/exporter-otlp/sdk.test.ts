@@ -16,7 +16,8 @@ async function copyAlone(): Promise<string> {
   const plugin = (await readdir(join(root, 'plugins/exporter-otlp'))).map(
     (name) => `plugins/exporter-otlp/${name}`,
   );
-  for (const file of [...plugin, 'core/errors.ts']) {
+  const core = ['errors', 'foreign-json', 'import-peer', 'proxy', 'take-text'];
+  for (const file of [...plugin, ...core.map((name) => `core/${name}.ts`)]) {
     const { outputText } = ts.transpileModule(await readFile(join(root, file), 'utf8'), {
       compilerOptions: {
         target: ts.ScriptTarget.ES2023,
