@@ -199,8 +199,8 @@ const SHORT_NAME = /^(?=[^.]{1,8}(?:\.|$))[^.~]+~\d+(?:\.[^.]{0,3})?$/;
 const MODULE = /\.(?:[CM]?[JT]SX?|JSON)$/;
 
 /**
- * Why an export writes a file into no folder, as the end of a sentence with the name that is the
- * reason; `null` if it may.
+ * Why an export to a folder leaves a file out: the end of a sentence, with the name that is the reason.
+ * `null` for a file that is exported.
  */
 export function findUnsafeName({ scope, path }: FileKey): string | null {
   const userId = toUserId(scope);

@@ -149,9 +149,9 @@ export interface RevisionStep {
 export type NewRevision = RevisionRecord & Omit<RevisionStep, 'version' | 'existedBefore'>;
 
 /**
- * What is kept of a pruned revision, so that the chain of its scope can be recomputed. A prune adds
- * one of its own for each file, which has the hash of the text before the oldest revision that stays
- * (the base). See core/history/chain.ts.
+ * What is kept of a pruned revision, so that the chain of its scope can be recomputed. A prune also adds
+ * one row for each file with the hash of its base: the text before the oldest revision that stays. See
+ * core/history/chain.ts.
  */
 export interface PrunedRevision extends Pick<
   RevisionRecord,

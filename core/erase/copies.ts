@@ -46,8 +46,8 @@ export async function removeCopies(storage: Copied): Promise<DatabaseCopy[]> {
 }
 
 /**
- * Keeps what tells a backup that was just made beside the database from other files, under whatever name
- * it is moved to later. Once somebody has written to it, it is another file.
+ * Records the identity of a backup that was just made beside the database (inode, size and time), so that
+ * it is recognised after a rename. A backup that somebody has written to is no longer recognised.
  */
 export async function noteCopy({ filename = '', config }: Copied, name: string): Promise<void> {
   const path = join(dirname(resolve(filename)), name);

@@ -29,10 +29,10 @@ export interface HistoryProblem {
 }
 
 /**
- * Checks the history of a file from its content back, one revision at a time, and holds one content
- * in memory. `verify` and the import use the same rules, so what is imported is never called damage.
- * Each text that is kept has the hash of a revision, or, where a redaction took it out, no
- * characters but line breaks. The text before the oldest revision is left in {@link before}.
+ * Checks the history of a file, from its present content back to its oldest revision. Holds one content
+ * in memory at a time. `verify` and the import use the same rules, so `verify` never reports damage in
+ * what an import accepted. Each stored text must have the hash of its revision. A redacted text must
+ * have line breaks alone. {@link before} is the text before the oldest revision.
  */
 export class HistoryCheck {
   #after: string | null | undefined;

@@ -4,8 +4,8 @@ import { readFrontMatter } from './front-matter.ts';
 import { type HtmlEnd, opensHtmlBlock } from './html-block.ts';
 
 /**
- * What a line is. `html` includes comments, `definition` is a link reference definition
- * (`[tea]: tea.md`), and `text` everything else that has words.
+ * The kind of a line. A comment is `html`. `definition` is a link reference definition
+ * (`[tea]: tea.md`). A line of no other kind is `text`.
  */
 export type LineKind =
   | 'blank'

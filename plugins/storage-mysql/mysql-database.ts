@@ -335,7 +335,7 @@ function setupOf(
     // With 0, a read would keep its locks until somebody commits.
     `autocommit = ${kind === 'snapshots' ? 0 : 1}`,
     ...PLAIN_SETTINGS,
-    // Our own time limits hold. Those of the server would end a long migration.
+    // The service has its own time limits. The server's would end a long migration.
     ...(isMariadb === undefined
       ? []
       : [isMariadb ? 'max_statement_time = 0' : 'max_execution_time = 0']),

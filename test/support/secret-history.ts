@@ -15,9 +15,9 @@ const FILES = 24;
 const LINES = [8, 16, 24];
 
 /**
- * Writes a random history of several users, in which many versions of one user's files have the secret.
- * Their rows move from page to page, as the rows beside them come and go. Returns the revisions with the
- * secret. Unless it is kept, all files have a version without it in the end.
+ * Writes a random history of several users. Many versions of one user's files contain the secret. Rows
+ * are added and removed beside them, so that they move between pages. Returns the revisions with the
+ * secret. Unless the secret is kept, the newest version of each file does not contain it.
  */
 export async function writeSecretHistory(
   core: Core,

@@ -122,7 +122,7 @@ describe('export and import', () => {
     }
     const exported = await exportAll(here);
     const names = gunzipSync(exported);
-    // Also the name in the header, for readers of tar that know no header extensions.
+    // Old readers of tar ignore header extensions, so the short name in the header is checked too.
     for (let at = 0; at < names.length; at += 512) {
       if (names.toString('latin1', at + 257, at + 262) !== 'ustar') continue;
       const field = names.subarray(at, at + 100);
