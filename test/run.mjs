@@ -1,6 +1,7 @@
 // What `npm test` runs: prepares everything that the tests need, runs them, and ends with one line,
 // `N passed, N failed`. Nothing is skipped in silence: each skipped test is a `not run` line before
-// it, with the command that would run it. What a test annotates stands before that.
+// it, with the command that would run it. Before these stand what a test annotates and the slowest
+// files.
 //
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
@@ -21,6 +22,10 @@ const {
   orExplain,
   root,
 } = require('../core/cli/prepare.cjs');
+
+/** The files that took longest are named, so that who shortens the run knows where to look. */
+const SLOW_FILES = 20;
+const SLOW_MS = 20_000;
 
 const args = process.argv.slice(2);
 const isRelease = args.includes('--release');
@@ -50,6 +55,11 @@ await vitest.close();
 const count = { passed: 0, failed: 0 };
 const notRun = [];
 const notes = [];
+const slow = modules
+  .map((module) => ({ file: module.relativeModuleId, ms: module.diagnostic().duration }))
+  .filter(({ ms }) => ms >= SLOW_MS)
+  .sort((a, b) => b.ms - a.ms)
+  .slice(0, SLOW_FILES);
 for (const module of modules) {
   let failedHere = 0;
   for (const test of module.children.allTests()) {
@@ -79,6 +89,7 @@ const otherNodes = isRelease ? await runOnEachNode(root, { majors: OTHER_NODES, 
 
 const lines = [
   ...notes,
+  ...slow.map(({ file, ms }) => `slow: ${file} (${Math.round(ms / 1_000)} s)`),
   ...notRun.map((line) => `not run: ${line}`),
   ...otherNodes.map(({ line }) => line),
   `${count.passed} passed, ${count.failed} failed`,
