@@ -27,6 +27,10 @@ export const RememberArguments = strictObject({
     Type.Integer({ minimum: 1, maximum: 20, description: 'Files it may change. Default: 5.' }),
   ),
   dryRun: flag('Answer the diffs and write nothing.'),
+  wait: flag(
+    'false: keep the fact in the inbox and answer at once; it is filed in the background. Default: true.',
+  ),
+  forget: flag('The text asks to forget something: lines are only taken away. Default: false.'),
 });
 export type RememberArguments = Static<typeof RememberArguments>;
 
@@ -52,6 +56,34 @@ export const RememberResult = Type.Object({
     }),
     { description: 'What was proposed and not stored.' },
   ),
-  unchanged: Type.Boolean({ description: 'Memory says so already.' }),
+  unchanged: Type.Boolean({ description: 'Memory says so already: known has the line.' }),
+  known: Type.Optional(
+    Type.Array(
+      Type.Object({
+        path: Type.String(),
+        line: Type.Integer({ minimum: 1 }),
+        text: Type.String({
+          description: 'The line; empty in a replayed answer when the file has changed since.',
+        }),
+      }),
+      { description: 'With unchanged: the lines that say it.' },
+    ),
+  ),
+  filed: Type.Optional(
+    Type.Enum(['all', 'part', 'inbox'], {
+      description:
+        'all: the fact is where it belongs. part: some of it, and the whole fact is in the inbox too. inbox: only there. Absent where nothing was kept.',
+    }),
+  ),
+  degraded: Type.Optional(
+    Type.Enum(['MODEL_TIMEOUT', 'MODEL_FAILED'], {
+      description: 'Why the fact went to the inbox, where the model failed.',
+    }),
+  ),
+  history: Type.Optional(
+    Type.Enum(['kept'], {
+      description: 'After forgetting: older revisions still have the lines.',
+    }),
+  ),
 });
 export type RememberResult = Static<typeof RememberResult>;
