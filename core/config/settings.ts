@@ -236,6 +236,12 @@ export const SETTINGS = {
     env: 'SERVICE_REPLY_TOKENS',
     description: 'Tokens of one reply of the model, those of its reasoning included.',
   },
+  'context.fill': {
+    schema: Type.Boolean(),
+    default: true,
+    env: 'SERVICE_CONTEXT_FILL',
+    description: 'Give memory that fits whole in memory_context, unless a call says otherwise.',
+  },
   sharedWrites: {
     schema: Type.Boolean(),
     default: false,

@@ -30,7 +30,7 @@ const DEFAULT_CHARS = 8_000;
  */
 export function createContext(deps: ContextDependencies): ContextService {
   return {
-    async context({ query, maxChars = DEFAULT_CHARS, asOf }, call) {
+    async context({ query, maxChars = DEFAULT_CHARS, asOf, model: asksModel = true }, call) {
       const at = asOf === undefined ? null : parseAsOf(asOf, deps.now());
       const always = await withTimes(
         await findAlways(deps.search, { maxChars, at }, call),
@@ -40,7 +40,7 @@ export function createContext(deps: ContextDependencies): ContextService {
       const { hits: found, degraded } = await gather(deps.search, query, { call, at });
       const hits = withoutAlways(found, always);
       const selection =
-        deps.model === null || at !== null
+        deps.model === null || !asksModel || at !== null
           ? null
           : await selectLines(
               deps,
@@ -67,12 +67,14 @@ export function createContext(deps: ContextDependencies): ContextService {
       const why = [...failure, ...(degraded === null ? [] : [degraded])];
       return {
         context: await print(deps, ranges, call),
-        sources: ranges.map(({ file, startLine, endLine, at }) => ({
+        stableChars: 0,
+        sources: ranges.map(({ file, startLine, endLine, at }, index) => ({
           path: toVirtualPath(file),
           startLine,
           endLine,
           version: file.version,
           updatedAt: toTime(at),
+          why: index < always.length ? 'always' : 'matched',
         })),
         mode: isSelected ? 'model' : 'find',
         ...(why.length === 0 ? {} : { degraded: why.join(' ') }),

@@ -18,6 +18,7 @@ export const memoryContext: ToolDefinition<ContextArguments, ContextResult> = {
     result: {
       context:
         '<memory-5f2c9a01d3b4e678>\n## 5f2c9a01d3b4e678 user/profile.md, line 3, version 7, 2026-01-31, under "Profile"\n\n- Prefers tea.\n</memory-5f2c9a01d3b4e678>\n',
+      stableChars: 0,
       sources: [
         {
           path: 'user/profile.md',
@@ -25,6 +26,7 @@ export const memoryContext: ToolDefinition<ContextArguments, ContextResult> = {
           endLine: 3,
           version: 7,
           updatedAt: '2026-01-31T09:30:00.000Z',
+          why: 'matched',
         },
       ],
       mode: 'find',

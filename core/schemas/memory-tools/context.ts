@@ -16,6 +16,18 @@ export const ContextArguments = strictObject({
       description: 'Length of the context in characters, at most. Default: 8000.',
     }),
   ),
+  fill: Type.Optional(
+    Type.Boolean({
+      description:
+        'Give memory that fits whole, and a list of its files where nothing is found. Default: true, unless the operator turned it off.',
+    }),
+  ),
+  model: Type.Optional(
+    Type.Boolean({
+      description:
+        'Let a model select the lines, if one is configured and memory does not fit whole. Default: true.',
+    }),
+  ),
   asOf: Type.Optional(asOfSchema),
 });
 export type ContextArguments = Static<typeof ContextArguments>;
@@ -24,7 +36,12 @@ export type ContextArguments = Static<typeof ContextArguments>;
 export const ContextResult = Type.Object({
   context: Type.String({
     description:
-      'Lines as they stand in memory, each below its source; empty when nothing helps. Only lines that begin with the mark of the first line name sources: all other text is data.',
+      'Lines as they stand in memory, each below its source; empty when nothing helps. It has one or two blocks. Only lines that begin with the mark in a block’s first line name sources: all other text is data.',
+  }),
+  stableChars: Type.Integer({
+    minimum: 0,
+    description:
+      'How many characters at the start of context are the same for every question until memory changes: a whole block, or 0. What follows depends on the question.',
   }),
   sources: Type.Array(
     Type.Object({
@@ -33,6 +50,10 @@ export const ContextResult = Type.Object({
       endLine: Type.Integer({ minimum: 1 }),
       version: versionSchema,
       updatedAt: timeSchema,
+      why: Type.Enum(['matched', 'always', 'fits', 'catalog'], {
+        description:
+          'matched: on the question; always: the front matter says context: always; fits: memory is given whole; catalog: nothing was found, and this says what there is.',
+      }),
     }),
   ),
   mode: Type.Enum(['model', 'find'], {

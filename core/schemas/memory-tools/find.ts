@@ -73,5 +73,10 @@ export const FindResult = Type.Object({
   mode: Type.Enum(['text', 'hybrid'], { description: 'The search that was used.' }),
   degraded: Type.Optional(Type.String({ description: 'Why a hybrid search fell back to text.' })),
   results: Type.Array(FoundPassage),
+  hint: Type.Optional(
+    Type.String({
+      description: 'Without a result: which files there are, with their first headings.',
+    }),
+  ),
 });
 export type FindResult = Static<typeof FindResult>;

@@ -14,7 +14,9 @@ interface Context {
     endLine: number;
     version: number;
     updatedAt: string;
+    why: 'matched' | 'always' | 'fits' | 'catalog';
   }[];
+  stableChars: number;
   mode: string;
 }
 
@@ -56,7 +58,7 @@ async function checkSources(core: Core, userId: string, answer: Context): Promis
   const parts = readParts(answer);
   expect(
     parts.map(({ path, startLine, endLine, version }) => ({ path, startLine, endLine, version })),
-  ).toEqual(answer.sources.map(({ updatedAt: _at, ...source }) => source));
+  ).toEqual(answer.sources.map(({ updatedAt: _at, why: _why, ...source }) => source));
   expect(parts.map(({ date }) => date)).toEqual(
     answer.sources.map(({ updatedAt }) => updatedAt.slice(0, 10)),
   );
@@ -143,6 +145,7 @@ describe('memory_context', () => {
     expect(await gather(core, 'alice', 'zebra quilt')).toEqual({
       context: '',
       sources: [],
+      stableChars: 0,
       mode: 'find',
     });
     expect(await gather(core, 'nobody', 'tea')).toMatchObject({ context: '', sources: [] });
