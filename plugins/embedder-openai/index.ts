@@ -10,7 +10,7 @@ import { readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
-import type { AnswerLimits } from '../provider-http/read-answer.ts';
+import { type AnswerLimits, awaitAnswer } from '../provider-http/read-answer.ts';
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 
@@ -99,15 +99,13 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     own: RequestFormat,
   ): Promise<Answer> {
     // Not `embeddings.create`: without an encoding_format it asks for base64.
-    const answer: unknown = await client.post('/embeddings', {
-      body: {
-        model,
-        input: [...input],
-        ...(own.encoding ? { encoding_format: 'float' } : {}),
-        ...(own.dimensions ? { dimensions } : {}),
-      },
-      signal,
-    });
+    const body = {
+      model,
+      input: [...input],
+      ...(own.encoding ? { encoding_format: 'float' } : {}),
+      ...(own.dimensions ? { dimensions } : {}),
+    };
+    const answer = await awaitAnswer(client.post('/embeddings', { body, signal }));
     const read = await readAnswer(answer, input.length, dimensions);
     // Only what went through says that the format was the matter.
     [format, isProven] = [own, true];

@@ -14,6 +14,7 @@ import { readText, readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
 import { ANSWER_TOOL, nameOf, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
+import { awaitAnswer } from '../provider-http/read-answer.ts';
 
 const ANTHROPIC_URL = 'https://api.anthropic.com';
 
@@ -86,7 +87,7 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
       });
       return await call(request, async (signal) => {
         const body = toBody(request, settings);
-        const answer: unknown = await client.messages.create(body, { signal });
+        const answer = await awaitAnswer(client.messages.create(body, { signal }));
         return readAnswer(answer, request);
       });
     },

@@ -20,6 +20,7 @@ import {
 } from '../provider-http/json-reply.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
+import { awaitAnswer } from '../provider-http/read-answer.ts';
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 
@@ -82,10 +83,8 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
     let format = known;
     for (let refusals = 0; ; refusals += 1) {
       try {
-        const answer: unknown = await client.chat.completions.create(
-          toBody(model as string, request, format),
-          { signal },
-        );
+        const body = toBody(model as string, request, format);
+        const answer = await awaitAnswer(client.chat.completions.create(body, { signal }));
         // Only a request that went through proves that the format was the reason.
         known = format;
         const result = readAnswer(answer, request);

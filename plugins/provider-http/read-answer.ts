@@ -46,6 +46,17 @@ export async function readAnswer(
   return Object.defineProperty(response, 'json', { value: () => Promise.resolve(value) });
 }
 
+/**
+ * The answer to a call of an SDK as {@link readAnswer} parsed it; text that is not JSON as it is. The SDKs
+ * themselves would read it in their own ways: a newer one parses the text again.
+ */
+export async function awaitAnswer(call: { asResponse(): Promise<Response> }): Promise<unknown> {
+  const response = await call.asResponse();
+  const isJson = response.headers.get('content-type') === 'application/json';
+  // eslint-disable-next-line no-restricted-syntax -- parsed within limits already, by readAnswer
+  return isJson ? response.json() : response.text();
+}
+
 function toHeaders(answer: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(answer.headers)) {
