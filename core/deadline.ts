@@ -9,13 +9,19 @@ export function msLeft(limitMs: number, arrivedAt: number): number {
   return Math.floor(arrivedAt + limitMs - performance.now());
 }
 
+/** What a step leaves of the time of a call for the call's own work. */
+const OWN_WORK_MS = 1_000;
+/** The longest that one step of a call can wait for a provider. */
+export const LONGEST_STEP_MS = CALL_DEADLINE_MS - OWN_WORK_MS;
+
 /**
- * How long one step of a call may wait for a provider: `limitMs`, but at most half of what the call has
- * left, so that the other half is left for its own work. A call whose time is up gets 0.
+ * How long one step of a call may wait for a provider: `limitMs`, but it leaves a second of the call
+ * for the call's own work, or half of what there is if that is less. A call whose time is up gets 0.
  */
 export function shareOfTime(limitMs: number, deadlineAt: number | undefined): number {
   if (deadlineAt === undefined) return limitMs;
-  return Math.max(0, Math.min(limitMs, Math.floor((deadlineAt - performance.now()) / 2)));
+  const leftMs = deadlineAt - performance.now();
+  return Math.max(0, Math.min(limitMs, Math.floor(Math.max(leftMs - OWN_WORK_MS, leftMs / 2))));
 }
 
 /** What a call needs after a model's reply, to say that it failed. */

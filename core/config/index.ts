@@ -23,6 +23,7 @@ import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { CALL_DEADLINE_MS, LONGEST_STEP_MS } from '../deadline.ts';
 import { DEFAULT_PLUGINS, findOwnPlugin } from '../default-plugins.ts';
 import { type Proxies, readProxies, useProxies } from '../proxy.ts';
 
@@ -256,6 +257,12 @@ function findContradictions({
   }
   if (values['limits.maxBodyBytes'] < values['limits.maxFileBytes']) {
     warnings.push('SERVICE_MAX_BODY_BYTES is less than SERVICE_MAX_FILE_BYTES: it is the limit');
+  }
+  const embedTimeoutMs = values['search.embedTimeoutMs'];
+  if (embedTimeoutMs > LONGEST_STEP_MS) {
+    warnings.push(
+      `${origins['search.embedTimeoutMs'].name} is ${embedTimeoutMs} and counts as ${LONGEST_STEP_MS}: a call ends after ${CALL_DEADLINE_MS}`,
+    );
   }
   return warnings;
 }

@@ -41,8 +41,10 @@ export interface EmbeddingWorker {
   stop(): Promise<void>;
 }
 
-/** Texts of one claim: with the samples 64 texts, one request for most embedders. */
+/** The most texts of one claim: with the samples 64 texts, one request for most embedders. */
 const BATCH_TEXTS = 64 - SAMPLES.length;
+/** Texts of the first claim, while hardly anything is known of the embedder's speed. */
+const FIRST_TEXTS = 6;
 /** Lists whose texts are queued in one transaction. */
 const BATCH_LISTS = 64;
 /** Indexed files in one step of the first walk. */
@@ -91,8 +93,8 @@ export function createEmbeddingWorker(deps: {
   const changed = new Set<ScopeKey>();
   let textsEmbedded = 0;
   let failures = 0;
-  /** Fewer where the embedder was too slow for more. */
-  let claimTexts = BATCH_TEXTS;
+  /** The most texts of a batch: doubled by each that succeeds, halved by one that takes too long. */
+  let claimTexts = FIRST_TEXTS;
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
@@ -272,14 +274,14 @@ export function createEmbeddingWorker(deps: {
     }
     const left = tasks.filter((task) => texts.has(task));
     // Texts that were refused before go alone, so that they don't delay others.
-    const batches = [
-      left.filter(({ attempts }) => attempts === 0),
-      ...left.filter(({ attempts }) => attempts > 0).map((task) => [task]),
-    ].filter((batch) => batch.length > 0);
-    for (const [at, batch] of batches.entries()) {
+    const fresh = left.filter(({ attempts }) => attempts === 0);
+    const refused = left.filter(({ attempts }) => attempts > 0);
+    while (fresh.length + refused.length > 0) {
+      const passages = fresh.map((task) => texts.get(task) as PassageText);
+      const batch =
+        fresh.length > 0 ? fresh.splice(0, embedding.countFitting(passages)) : refused.splice(0, 1);
       if (await embedBatch(own, batch, texts)) continue;
-      const rest = batches.slice(at + 1).flat();
-      await giveBack(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
+      await giveBack(own, [...fresh, ...refused], { delayMs: OUTAGE_MS, isRefused: false });
       // Returning 0 ends the round; the tasks are tried again later.
       return 0;
     }

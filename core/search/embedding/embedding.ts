@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { CircuitBreaker } from '../../circuit-breaker.ts';
 import type { Embedder } from '../../contracts/embedder.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
-import { shareOfTime } from '../../deadline.ts';
+import { LONGEST_STEP_MS, shareOfTime } from '../../deadline.ts';
 import { MemoryError } from '../../errors.ts';
 import {
   createProviderError,
@@ -17,7 +17,9 @@ import {
   hashText,
   takeTokens,
   toEmbeddedParts,
+  toEmbeddedText,
 } from './embedded-text.ts';
+import { createEmbedderTurns } from './embedder-turns.ts';
 import { normalise } from './passage-vectors.ts';
 import { takeStart } from '../../take-text.ts';
 
@@ -75,9 +77,14 @@ export interface Embedding {
    * {@link SAMPLES}, embedded in the same call: store nothing before {@link judgeSamples} accepts them.
    * Throws `EMBEDDING_FAILED`; `details.reason` is `circuit_open` if the embedder was not called,
    * `timeout` after `limitMs`. It ends at the limit or when `signal` fires, even if the embedder
-   * ignores both.
+   * ignores both. It begins once no question is being asked: see {@link createEmbedderTurns}.
    */
   embedPassages(passages: readonly PassageText[], limits: CallLimits): Promise<EmbeddedPassages>;
+  /**
+   * How many of these passages, from the first one, {@link Embedding.embedPassages} embeds in a part of
+   * the time that a question waits, by what earlier calls took; at least one.
+   */
+  countFitting(passages: readonly PassageText[]): number;
   /**
    * Embeds {@link SAMPLES}, and returns the vector of the first one. Throws if the embedder fails or if
    * {@link judgeSamples} throws. The circuit counts both as failures of the embedder.
@@ -127,11 +134,13 @@ export function judgeSamples(
   }
 }
 
-/** Wraps an embedder. `questionMs` is how long a find waits for it. */
+/** Wraps an embedder. `questionMs` is how long a find waits for it, at most {@link LONGEST_STEP_MS}. */
 export function createEmbedding(
   embedder: Embedder,
-  { questionMs }: { questionMs: number },
+  options: { questionMs: number },
 ): Embedding {
+  const questionMs = Math.min(options.questionMs, LONGEST_STEP_MS);
+  const turns = createEmbedderTurns({ questionMs });
   const { name, model, dimensions, prefixes = { question: '', passage: '' } } = embedder;
   const { maxTokens = ANY_PASSAGE_TOKENS } = embedder;
   const roomBehind = (prefix: string) => maxTokens - countTokens(prefix) - OWN_TOKENS;
@@ -149,6 +158,7 @@ export function createEmbedding(
   ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     if (!circuit.tryEnter()) throw failure(circuit.explain());
+    const startedAt = performance.now();
     const noAnswer = failure({ reason: 'timeout', limitMs });
     let late = noAnswer;
     const slow = new AbortController();
@@ -166,6 +176,7 @@ export function createEmbedding(
           onFailure: (error) => (late = toProviderError(error, ['EMBEDDING_FAILED'], name)),
         }),
       );
+      turns.measure(texts, performance.now() - startedAt);
       const vectors = check(given, texts.length, dimensions);
       judge?.(vectors);
       circuit.succeed();
@@ -173,6 +184,7 @@ export function createEmbedding(
     } catch (thrown) {
       const isSlow = slow.signal.aborted;
       const isGivenUp = signal?.aborted === true && !isSlow;
+      if (isSlow) turns.measure(texts, performance.now() - startedAt);
       const error = isSlow
         ? late
         : isGivenUp
@@ -196,6 +208,7 @@ export function createEmbedding(
     const parts = passages.map((one) => toEmbeddedParts(one.content, one.passage, most));
     try {
       const texts = parts.flat().map((part) => prefixes.passage + part);
+      await turns.untilQuiet(limits.signal);
       // Last: if an embedder takes several requests, and its model changes between them, they show it.
       const { vectors: made } = await embed([...texts, ...SAMPLES], limits);
       const vectors = parts.map(({ length }) => join(made.splice(0, length), dimensions));
@@ -216,6 +229,13 @@ export function createEmbedding(
     circuit,
     embedPassages: (passages, limits) =>
       embedParts(passages, Math.max(LEAST_PART_TOKENS, roomBehind(prefixes.passage)), limits),
+    countFitting(passages) {
+      const texts = function* () {
+        yield* SAMPLES;
+        for (const { content, passage } of passages) yield toEmbeddedText(content, passage);
+      };
+      return Math.max(1, turns.countFitting(texts()) - SAMPLES.length);
+    },
     async check(stored, limits) {
       const { vectors } = await embed(SAMPLES, limits, (samples) => judgeSamples(samples, stored));
       return vectors[0] as Float32Array;
@@ -233,11 +253,14 @@ export function createEmbedding(
       if (limitMs === 0) return { degraded: 'The call had no time left for the embedder.' };
       const span = call.trace.start('embedding', 'embed question');
       try {
-        const { vectors, tokens } = await embed([prefixes.question + text], {
+        const limits = {
           limitMs,
           isHurried: limitMs < Math.min(questionMs, LEAST_MS),
           signal: call.signal,
-        });
+        };
+        const { vectors, tokens } = await turns.ask(() =>
+          embed([prefixes.question + text], limits),
+        );
         const [vector] = vectors as [Float32Array];
         span.end({ provider: name, model, dimensions, inputTokens: tokens });
         own.set(key, vector);

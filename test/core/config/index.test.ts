@@ -666,6 +666,15 @@ describe('factories by name', () => {
     expect(await refusal(load())).toContain('gives storage and databaseUrl');
   });
 
+  it('says that a search waits for the embedder no longer than a call can, and shows it', async () => {
+    const own = await load(['--search-embed-timeout-ms=14001']);
+    const warning =
+      '--search-embed-timeout-ms is 14001 and counts as 14000: a call ends after 15000';
+    expect(own.warnings).toEqual([warning]);
+    expect(await printConfig(own)).toContain(`Warning: ${warning}.`);
+    expect((await load(['--search-embed-timeout-ms=14000'])).warnings).toEqual([]);
+  });
+
   it('says that a model has no effect without its provider', async () => {
     const { warnings } = await load([], { SERVICE_MODEL_NAME: 'm' });
     expect(warnings).toEqual(['SERVICE_MODEL_NAME has no effect without SERVICE_MODEL_PROVIDER']);

@@ -307,12 +307,112 @@ describe('an embedder that is too slow for a batch', () => {
       await sleep(50);
     }
     const batches = sizes.filter((size) => size > 0);
-    expect(batches.slice(0, 3)).toEqual([40, 20, 10]);
+    // Two samples go with each.
+    expect(batches.slice(0, 3)).toEqual([6, 12, 6]);
+  });
+});
+
+/** An embedder whose calls end when the test says so, or take a time that only the clock knows. */
+function createSteps(onCall: (texts: readonly string[]) => Promise<void> | void): {
+  embedder: Embedder;
+  calls: string[][];
+} {
+  const calls: string[][] = [];
+  const embedder: Embedder = {
+    name: 'steps',
+    model: 'steps',
+    dimensions: 8,
+    async embed(texts) {
+      calls.push([...texts]);
+      await onCall(texts);
+      return texts.map(toVector);
+    },
+  };
+  return { embedder, calls };
+}
+
+const manyParts = (count: number, words = 'She likes tea') =>
+  Array.from({ length: count }, (_, at) => `# Part ${at}\n\n${words} ${at}.\n`).join('\n');
+const isPassage = (text: string) => text.includes('She likes tea');
+
+describe('questions go before passages', () => {
+  it('and no batch of passages begins while a question is being answered', async () => {
+    const held: { texts: readonly string[]; answer: () => void }[] = [];
+    let isHeld = false;
+    const { embedder: steps, calls } = createSteps((texts) => {
+      if (!isHeld) return;
+      return new Promise<void>((answer) => void held.push({ texts, answer }));
+    });
+    const core = await openCore({ embedder: steps });
+    await write(core, 'ann', 'tea.md', 'She drinks tea.\n');
+    await embed(core);
+    isHeld = true;
+    await write(core, 'bob', 'import.md', manyParts(40));
+    await expect.poll(() => held.length).toBe(1);
+    const found = find(core, 'ann', 'what does she drink');
+    await expect.poll(() => held.length).toBe(2);
+    const [passages, question] = held as [(typeof held)[0], (typeof held)[0]];
+    expect(passages.texts.some(isPassage)).toBe(true);
+    expect(question.texts).toEqual(['what does she drink']);
+    passages.answer();
+    await expect
+      .poll(async () => (await core.embeddings?.progress())?.textsEmbedded)
+      .toBeGreaterThan(1);
+    const before = calls.length;
+    await sleep(100);
+    expect(calls).toHaveLength(before);
+    isHeld = false;
+    question.answer();
+    expect(await found).toMatchObject({ mode: 'hybrid' });
+    await embed(core);
+    expect(await core.embeddings?.progress()).toMatchObject({ textsEmbedded: 41, textsWaiting: 0 });
+  });
+
+  it.each([
+    ['short', 'She likes tea'],
+    ['long', 'She likes tea with milk and the sugar of the beet '.repeat(10)],
+  ])(
+    'and a batch of %s passages takes a part of the time of a question, samples included',
+    async (_what, words) => {
+      const skip = skipTime();
+      const MS_PER_CHAR = 0.1;
+      const took: number[] = [];
+      const { embedder: steps } = createSteps((texts) => {
+        const ms = texts.join('').length * MS_PER_CHAR;
+        if (texts.some(isPassage)) took.push(ms);
+        skip(ms);
+      });
+      const core = await openCore({ embedder: steps, search: { embedTimeoutMs: 1_000 } });
+      await write(core, 'ann', 'import.md', manyParts(100, words));
+      await embed(core);
+      expect(took.length).toBeGreaterThan(1);
+      expect(Math.max(...took)).toBeLessThan(1_000 / 2);
+      expect((await core.embeddings?.progress())?.textsEmbedded).toBe(100);
+    },
+  );
+
+  it('and a batch shrinks at once when the embedder gets slower, and grows again', async () => {
+    const skip = skipTime();
+    const sizes: number[] = [];
+    let msPerText = 1;
+    const { embedder: steps } = createSteps((texts) => {
+      if (texts.some(isPassage)) sizes.push(texts.length);
+      if (sizes.length === 6) msPerText = 50;
+      if (sizes.length === 9) msPerText = 1;
+      skip(texts.length * msPerText);
+    });
+    const core = await openCore({ embedder: steps, search: { embedTimeoutMs: 1_000 } });
+    await write(core, 'ann', 'import.md', manyParts(500));
+    await embed(core);
+    expect(sizes.slice(0, 5)).toEqual([8, 14, 26, 50, 64]);
+    const slow = sizes.slice(6, 9);
+    expect(Math.max(...slow)).toBeLessThanOrEqual(9);
+    expect(Math.max(...sizes.slice(9))).toBeGreaterThan(40);
   });
 });
 
 describe('an embedder that is slower than the call may be', () => {
-  it('leaves the find half of its time, and is named: not the database', async () => {
+  it('leaves the find time of its own, and is named: not the database', async () => {
     await start();
     const core = await openCore({ embedder: embedder() }, { callDeadlineMs: 2_000 });
     await write(core, 'ann', 'a.md', 'She drinks tea.\n');
