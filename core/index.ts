@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import type { MemoryServiceConfig } from './config/service.ts';
 import type { TypedToolRunner } from './contracts/tool.ts';
 import { ConfigError } from './config/error.ts';
-import { createCore } from './service.ts';
+import { createCore, type StartOptions } from './service.ts';
 import { withDefaultPlugins } from './default-plugins.ts';
 import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
@@ -19,6 +19,7 @@ export type {
   TypedToolRunner,
 } from './contracts/tool.ts';
 export type { CallbackOptions, MiddlewareOptions } from './http/app.ts';
+export type { StartOptions } from './service.ts';
 export type { ResolveUserId } from './http/signed-in.ts';
 export { ConfigError } from './config/error.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
@@ -47,7 +48,7 @@ export interface MemoryService {
   /** Opens storage, migrates it, sets up plugins. Every call that needs it waits for it anyway. */
   ready(): Promise<void>;
   /** `ready`, then the plugins' start hooks and the background jobs. */
-  start(): Promise<void>;
+  start(options?: StartOptions): Promise<void>;
   /** Writes what is queued and closes storage. Calls from then on answer `SHUTTING_DOWN`. */
   close(): Promise<void>;
 }
@@ -81,7 +82,7 @@ export function createMemoryService(config: MemoryServiceConfig): MemoryService 
     middleware: (options) => http.middleware(checkMount(options)),
     callback: (options) => http.callback(checkMount(options)),
     ready: () => core.ready(),
-    start: () => core.start(),
+    start: (options) => core.start(options),
     close: () => core.close(),
   };
 }

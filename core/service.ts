@@ -28,7 +28,8 @@ import { createFind } from './search/find.ts';
 import { createIdSource } from './ids.ts';
 import { createIndexer, type Indexer } from './search/index/indexer.ts';
 import { createSearchCaches } from './search/search-caches.ts';
-import { guardModel } from './subagents/guarded-model.ts';
+import { checkInTime, type GuardedModel, guardModel } from './subagents/guarded-model.ts';
+import { createProviderHealth, type HealthState } from './provider-health.ts';
 import { createModel } from './subagents/model.ts';
 import { createEventStreams, type EventStreams } from './telemetry/events/event-stream.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -100,7 +101,10 @@ export interface Core {
   /** What is configured beside storage, for the status page. */
   readonly parts: {
     model: string | null;
+    verifier: string | null;
     embedder: string | null;
+    /** Whether each of them answers, by its latest call. */
+    health(part: 'model' | 'verifier' | 'embedder'): HealthState;
     exporters(): readonly ExporterState[];
   };
   /** Routes of plugins; complete once `ready` has resolved. */
@@ -113,7 +117,7 @@ export interface Core {
   /** The error of a call that has waited too long for `ready`: it says what the start waits for. */
   lateStart(): MemoryError;
   /** `ready`, then the plugins' start hooks and the background jobs. */
-  start(): Promise<void>;
+  start(options?: StartOptions): Promise<void>;
   /** Ends jobs and hooks, writes what is queued, closes storage. */
   close(): Promise<void>;
   state(): CoreState;
@@ -145,6 +149,15 @@ const SILENT: Logger = {
   warn: () => undefined,
   error: () => undefined,
 };
+
+/** How a service starts. */
+export interface StartOptions {
+  /**
+   * Asks the models once, in the background and as cheaply as their protocols allow, whether they
+   * answer: the status says so, and the log where one does not. Default: they are not asked.
+   */
+  checkModels?: boolean;
+}
 
 /** What the surroundings of a core have a say in. */
 export interface CoreOptions {
@@ -197,12 +210,23 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     writesFail: async () => (await writeHealth.check()).status === 'failing',
     exporters: () => exporters.describe(),
   });
-  const { embedder = null } = config;
+  const { embedder = null, model: ownModel = null, verifier: ownVerifier = null } = config;
+  const follow = (name: string, provider: { name: string; model: string } | null, own = log) =>
+    createProviderHealth({ name, provider: provider ?? NO_PROVIDER, now, log: own });
+  const health = {
+    model: follow('the model', ownModel),
+    verifier: follow('the verifier', ownVerifier),
+    // What embeds in the background says in the log whether the embedder can be used.
+    embedder: follow('the embedder', embedder, SILENT),
+  };
   const { vectors } = storage;
   const embedding =
     embedder === null || vectors === undefined
       ? null
-      : createEmbedding(embedder, { questionMs: settings.search.embedTimeoutMs });
+      : createEmbedding(embedder, {
+          questionMs: settings.search.embedTimeoutMs,
+          health: health.embedder,
+        });
   const caches = createSearchCaches({ listsPassages: embedding !== null });
   const indexer = createIndexer({
     store: storage.index,
@@ -248,11 +272,9 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         ? null
         : { embedding, use: () => embeddings.use(), weights: settings.search },
   };
-  const provider =
-    config.model === undefined || config.model === null ? null : guardModel(config.model);
+  const provider = ownModel === null ? null : guardModel(ownModel, health.model);
   const model = provider === null ? null : createModel(provider);
-  const verifier =
-    config.verifier === undefined || config.verifier === null ? null : guardModel(config.verifier);
+  const verifier = ownVerifier === null ? null : guardModel(ownVerifier, health.verifier);
   let readKey: Promise<Buffer> | null = null;
   const fenceKey = () =>
     (readKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
@@ -296,6 +318,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   let closing: Promise<void> | null = null;
   let isStorageOpen = false;
   let isStarted = false;
+  const stopping = new AbortController();
   /** What the start waits for, where it is not the database. */
   let waitsFor: string | null = null;
   const hooks: PluginHooks[] = [];
@@ -430,8 +453,21 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     tools.add(settings.tools.history ? definition : withoutHistory(definition));
   }
 
+  /** Each failure is in the status and in the log. */
+  function startModelChecks(): void {
+    for (const [given, guarded] of [
+      [ownModel, provider],
+      [ownVerifier, verifier],
+    ] as const) {
+      // Without a check of its own, a model would have to write something each time.
+      if (given?.check !== undefined)
+        void checkInTime(guarded as GuardedModel, stopping.signal).catch(() => undefined);
+    }
+  }
+
   async function shutDown(): Promise<void> {
     state = 'closing';
+    stopping.abort();
     eventStreams.close();
     await opening?.catch(() => undefined);
     // New calls are refused by now. Those under way leave their rows in the queue.
@@ -474,8 +510,10 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     embeddings,
     reembed: (caller) => reembed({ storage, worker: embeddings, ids }, caller),
     parts: {
-      model: config.model?.model ?? null,
-      embedder: config.embedder?.model ?? null,
+      model: ownModel?.model ?? null,
+      verifier: ownVerifier?.model ?? null,
+      embedder: embedder?.model ?? null,
+      health: (part) => health[part].state(),
       exporters: () => exporters.describe(),
     },
     pluginRoutes,
@@ -483,10 +521,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     confirmedNow,
     ready,
     lateStart,
-    async start() {
+    async start({ checkModels = false } = {}) {
       await ready();
       if (isStarted) return;
       isStarted = true;
+      if (checkModels) startModelChecks();
       retention.start();
       restores.start();
       erasures.start();
@@ -500,6 +539,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     state: () => state,
   };
 }
+
+const NO_PROVIDER = { name: '', model: '' };
 
 /** What calls under way may take once the service is closed. */
 const CLOSE_LIMIT_MS = 25_000;

@@ -152,7 +152,8 @@ export async function startOrExplain(
   { origins }: LoadedConfig,
 ): Promise<void> {
   try {
-    await service.start();
+    // A server is told in its log and status that a model is down before somebody needs it.
+    await service.start({ checkModels: true });
   } catch (error) {
     const isStorage = error instanceof MemoryError && error.code.startsWith('STORAGE_');
     if (!isStorage || filename === null) throw error;

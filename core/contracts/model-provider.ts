@@ -9,6 +9,12 @@ export interface ModelProvider {
   readonly name: string;
   readonly model: string;
   generate(request: GenerateRequest): Promise<GenerateResult>;
+  /**
+   * Resolves if the provider answers and has the model, asked as cheaply as its protocol allows; rejects
+   * as `generate` does. The command calls it once after its start, and `memory-service doctor` does.
+   * Absent: `doctor` asks for a reply of one token, and the start asks nothing.
+   */
+  check?(options: { signal?: AbortSignal }): Promise<void>;
 }
 
 /** One question to a model: no conversation, no tools. */

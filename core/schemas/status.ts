@@ -48,6 +48,13 @@ const part = {
   configured: Type.Boolean(),
   name: nullable(Type.String()),
   hint: nullable(text('How to configure it.')),
+  answers: nullable(
+    Type.Boolean({
+      description: 'Whether it answered the latest call; null before the first one.',
+    }),
+  ),
+  problem: nullable(text('Why it does not answer, and what to do.')),
+  at: nullable(timeSchema, { description: 'When that was.' }),
 };
 
 /** The status of the service. */
@@ -65,6 +72,9 @@ export const AdminStatus = strictObject({
     code: nullable(text('The code that they get while they fail.')),
   }),
   model: strictObject(part),
+  verifier: strictObject(part, {
+    description: 'The model that judges proposed edits, where it is another one.',
+  }),
   embedder: strictObject({ ...part, progress: nullable(EmbeddingProgress) }),
   exporters: strictObject({
     configured: Type.Boolean(),

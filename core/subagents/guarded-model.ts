@@ -1,16 +1,27 @@
 import type { GenerateResult, ModelProvider } from '../contracts/model-provider.ts';
 import type { MemoryError } from '../errors.ts';
-import { createProviderError, type FailureReason, toProviderError } from '../provider-failure.ts';
+import {
+  createProviderError,
+  type FailureReason,
+  readFailure,
+  toProviderError,
+} from '../provider-failure.ts';
+import type { ProviderHealth } from '../provider-health.ts';
+import { ONE_TOKEN } from './one-token.ts';
 
 /** Characters of a reply: far more than what anybody asks for has. */
 const REPLY_LENGTH = 200_000;
 
+/** A provider that is held to its contract, and can always be checked. */
+export type GuardedModel = Required<ModelProvider>;
+
 /**
  * Holds a provider to its contract, whoever wrote it: a reply is a text of at most 200,000
  * characters, tokens that it did not count are 0, and a signal ends the call also where the provider
- * does not hear it. What is thrown is `MODEL_FAILED` or `MODEL_TIMEOUT`, or the signal's reason.
+ * does not hear it. What is thrown is `MODEL_FAILED` or `MODEL_TIMEOUT`, or the signal's reason. Each
+ * call tells `health` how it went.
  */
-export function guardModel(provider: ModelProvider): ModelProvider {
+export function guardModel(provider: ModelProvider, health?: ProviderHealth): GuardedModel {
   return {
     name: provider.name,
     model: provider.model,
@@ -20,13 +31,68 @@ export function guardModel(provider: ModelProvider): ModelProvider {
       const work = Promise.resolve().then(() => provider.generate(request));
       try {
         const given = await (signal === undefined ? work : whileLasting(work, signal));
-        return checkReply(given);
+        const reply = checkReply(given);
+        health?.succeed();
+        return reply;
       } catch (thrown) {
-        if (signal?.aborted === true) throw signal.reason as Error;
-        throw toModelError(thrown, provider.name);
+        const error =
+          signal?.aborted === true ? signal.reason : toModelError(thrown, provider.name);
+        health?.fail(error);
+        throw error as Error;
       }
     },
+    async check({ signal }) {
+      const work = Promise.resolve().then(() =>
+        provider.check === undefined
+          ? askOneToken(provider, signal)
+          : provider.check(signal === undefined ? {} : { signal }),
+      );
+      try {
+        await (signal === undefined ? work : whileLasting(work, signal));
+      } catch (thrown) {
+        const error =
+          signal?.aborted === true ? signal.reason : toModelError(thrown, provider.name);
+        if (!isReply(error)) {
+          health?.fail(error, { isCheck: true });
+          throw error as Error;
+        }
+      }
+      health?.succeed();
+    },
   };
+}
+
+async function askOneToken(
+  provider: ModelProvider,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  checkReply(
+    await provider.generate({ ...ONE_TOKEN, ...(signal === undefined ? {} : { signal }) }),
+  );
+}
+
+/** What the check of a model may take: a local server may have to load the model first. */
+const CHECK_MS = 30_000;
+
+/** Checks a model within 30 seconds. Rejects with the error that says why it does not answer. */
+export async function checkInTime(model: GuardedModel, signal?: AbortSignal): Promise<void> {
+  const failure = { reason: 'timeout', limitMs: CHECK_MS } as const;
+  const late = createProviderError('MODEL_TIMEOUT', failure, { provider: model.name });
+  const slow = new AbortController();
+  const timer = setTimeout(() => slow.abort(late), CHECK_MS);
+  try {
+    await model.check({
+      signal: signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]),
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** One token is no reply of use, and shows that the model answers. */
+function isReply(error: unknown): boolean {
+  const { reason } = readFailure((error as { details?: unknown } | null)?.details) ?? {};
+  return reason === 'cut_off' || reason === 'empty' || reason === 'refused';
 }
 
 /** Only the codes of models and our own words leave here, whatever a provider of somebody else throws. */

@@ -11,6 +11,7 @@ import { importPeer } from '../../core/import-peer.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
+import { checkModel } from '../provider-http/check-model.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
 import { ANSWER_TOOL, nameOf, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
@@ -76,20 +77,40 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
     });
   }
 
+  async function openOnce(): Promise<Anthropic> {
+    opening ??= open();
+    return await opening.catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+  }
+
+  async function ask(request: GenerateRequest, signal: AbortSignal): Promise<GenerateResult> {
+    const client = await openOnce();
+    const body = toBody(request, settings);
+    return readAnswer(await awaitAnswer(client.messages.create(body, { signal })), request);
+  }
+
   return {
     name: 'anthropic',
     model,
     async generate(request) {
-      opening ??= open();
-      const client = await opening.catch((error: unknown) => {
-        opening = null;
-        throw error;
-      });
-      return await call(request, async (signal) => {
-        const body = toBody(request, settings);
-        const answer = await awaitAnswer(client.messages.create(body, { signal }));
-        return readAnswer(answer, request);
-      });
+      await openOnce();
+      return await call(request, (signal) => ask(request, signal));
+    },
+    async check(options) {
+      const client = await openOnce();
+      const path = `/v1/models/${encodeURIComponent(model)}`;
+      await call(options, (signal) =>
+        checkModel(
+          {
+            isListed: async (own) =>
+              toObject(await awaitAnswer(client.get(path, { signal: own })))['id'] === model,
+            ask,
+          },
+          signal,
+        ),
+      );
     },
   };
 }

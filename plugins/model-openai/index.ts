@@ -9,6 +9,7 @@ import type {
 import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
+import { checkModel } from '../provider-http/check-model.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import {
   ANSWER_TOOL,
@@ -109,7 +110,27 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
     name: 'openai',
     model,
     generate: (request) => call(request, (signal) => ask(request, signal)),
+    check: (options) =>
+      call(options, (signal) =>
+        checkModel(
+          {
+            isListed: async (own) =>
+              isListed(await awaitAnswer(client.get('/models', { signal: own })), model as string),
+            ask,
+          },
+          signal,
+        ),
+      ),
   };
+}
+
+/** Ollama lists a model with its tag, and takes the name without it. */
+function isListed(answer: unknown, model: string): boolean {
+  const { data } = toObject(answer);
+  if (!Array.isArray(data)) return false;
+  return (data as unknown[])
+    .map(toObject)
+    .some(({ id }) => id === model || id === `${model}:latest`);
 }
 
 function toBody(

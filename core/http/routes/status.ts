@@ -26,6 +26,16 @@ type StatusCore = Pick<
 /** What is running, what is configured, and how to configure the rest. */
 export function statusRoutes(core: StatusCore, version: string): RouteDefinition[] {
   const { settings, parts, storage } = core;
+  const toPart = (part: 'model' | 'verifier' | 'embedder', hint: string) => {
+    const { at, ...health } = parts.health(part);
+    const { [part]: name } = parts;
+    return {
+      ...toToggle(name !== null, hint),
+      name,
+      ...health,
+      at: at === null ? null : toTime(at),
+    };
+  };
   return [
     adminRoute('Status', {
       tagDescription:
@@ -56,13 +66,17 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           storage: described,
           writes,
           model: toPart(
-            parts.model,
+            'model',
             'Set SERVICE_MODEL_PROVIDER, as in openai, with its base URL, key and name.',
+          ),
+          verifier: toPart(
+            'verifier',
+            'Set SERVICE_VERIFIER_NAME; without it the model judges its own edits.',
           ),
           embedder: {
             ...toPart(
-              parts.embedder,
-              'Set SERVICE_EMBEDDING_PROVIDER, as in openai, with its base URL, key, name and dimensions.',
+              'embedder',
+              'Run memory-service embedder setup, or set SERVICE_EMBEDDING_PROVIDER, as in openai, with its base URL, key, name and dimensions.',
             ),
             progress,
           },
@@ -99,10 +113,6 @@ function toExporters(items: readonly ExporterState[]): AdminStatus['exporters'] 
     names: running.map(({ name }) => name),
     items: [...items],
   };
-}
-
-function toPart(name: string | null, hint: string) {
-  return { ...toToggle(name !== null, hint), name };
 }
 
 function toToggle(configured: boolean, hint: string) {

@@ -10,6 +10,7 @@ import {
   type ProviderFailure,
   toProviderError,
 } from '../../provider-failure.ts';
+import type { ProviderHealth } from '../../provider-health.ts';
 import type { Passage } from '../text/passages.ts';
 import {
   ANY_PASSAGE_TOKENS,
@@ -137,9 +138,10 @@ export function judgeSamples(
 /** Wraps an embedder. `questionMs` is how long a find waits for it, at most {@link LONGEST_STEP_MS}. */
 export function createEmbedding(
   embedder: Embedder,
-  options: { questionMs: number },
+  options: { questionMs: number; health?: ProviderHealth },
 ): Embedding {
   const questionMs = Math.min(options.questionMs, LONGEST_STEP_MS);
+  const { health } = options;
   const turns = createEmbedderTurns({ questionMs });
   const { name, model, dimensions, prefixes = { question: '', passage: '' } } = embedder;
   const { maxTokens = ANY_PASSAGE_TOKENS } = embedder;
@@ -180,6 +182,7 @@ export function createEmbedding(
       const vectors = check(given, texts.length, dimensions);
       judge?.(vectors);
       circuit.succeed();
+      health?.succeed();
       return { vectors, tokens };
     } catch (thrown) {
       const isSlow = slow.signal.aborted;
@@ -191,7 +194,9 @@ export function createEmbedding(
           ? failure({ reason: 'aborted' }, thrown)
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
       // A timeout says that the embedder is slow; an abort says nothing about it.
-      if (isGivenUp || (isSlow && isHurried)) circuit.release();
+      const saysNothing = isGivenUp || (isSlow && isHurried);
+      if (!saysNothing) health?.fail(error, { isCheck: judge !== undefined });
+      if (saysNothing) circuit.release();
       else if (isRefusal(error) && judge === undefined) circuit.succeed();
       else circuit.fail(error);
       throw error;

@@ -130,3 +130,41 @@ describe('options', () => {
     expect(() => anthropic(options as AnthropicModelOptions)).toThrow(message);
   });
 });
+
+describe('a check', () => {
+  const paths = () => server.received.map(({ path }) => path);
+
+  it('asks for the model in the list, and the model for nothing', async () => {
+    await model().check?.({});
+    expect(paths()).toEqual(['/v1/models/claude']);
+  });
+
+  it.each([404, 405, 403])(
+    'asks for one token where the list of models is answered with %i',
+    async (status) => {
+      server.next(({ sendJson }) => sendJson(status, { error: { message: 'no' } }));
+      await model({ maxRetries: 0 }).check?.({});
+      expect(paths()).toEqual(['/v1/models/claude', '/v1/messages']);
+      expect(server.received[1]?.body).toMatchObject({ max_tokens: 1 });
+    },
+  );
+
+  it('fails with the reason where the key is refused, without a second question', async () => {
+    server.next(({ sendJson }) => sendJson(401, { error: { message: 'no' } }));
+    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    expect(error).toMatchObject({
+      code: 'MODEL_FAILED',
+      details: { reason: 'unauthorized', providerStatus: 401 },
+    });
+    expect(paths()).toEqual(['/v1/models/claude']);
+  });
+
+  it('fails where the server has no such model', async () => {
+    server.next(
+      ({ sendJson }) => sendJson(404, {}),
+      ({ sendJson }) => sendJson(404, { error: { message: 'no such model' } }),
+    );
+    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    expect(error).toMatchObject({ details: { providerStatus: 404 } });
+  });
+});

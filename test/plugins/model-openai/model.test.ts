@@ -515,6 +515,50 @@ describe('options', () => {
   });
 });
 
+describe('a check', () => {
+  const paths = () => server.received.map(({ path }) => path);
+
+  it('asks for the model in the list, and the model for nothing', async () => {
+    await model().check?.({});
+    expect(paths()).toEqual(['/v1/models']);
+  });
+
+  it.each([404, 405, 403])(
+    'asks for one token where the list of models is answered with %i',
+    async (status) => {
+      server.next(({ sendJson }) => sendJson(status, { error: { message: 'no' } }));
+      await model({ maxRetries: 0 }).check?.({});
+      expect(paths()).toEqual(['/v1/models', '/v1/chat/completions']);
+      expect(server.received[1]?.body).toMatchObject({ max_tokens: 1 });
+    },
+  );
+
+  it('fails with the reason where the key is refused, without a second question', async () => {
+    server.next(({ sendJson }) => sendJson(401, { error: { message: 'no' } }));
+    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    expect(error).toMatchObject({
+      code: 'MODEL_FAILED',
+      details: { reason: 'unauthorized', providerStatus: 401 },
+    });
+    expect(paths()).toEqual(['/v1/models']);
+  });
+
+  it('fails where the server has no such model', async () => {
+    server.next(
+      ({ sendJson }) => sendJson(200, { data: [{ id: 'another' }] }),
+      ({ sendJson }) => sendJson(404, { error: { message: 'no such model' } }),
+    );
+    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    expect(error).toMatchObject({ details: { providerStatus: 404 } });
+  });
+
+  it('knows the tag that Ollama puts behind a name', async () => {
+    server.next(({ sendJson }) => sendJson(200, { data: [{ id: 'small:latest' }] }));
+    await model().check?.({});
+    expect(paths()).toEqual(['/v1/models']);
+  });
+});
+
 describe('by name, as the environment says it', () => {
   async function openModel(env: Record<string, string>) {
     const cwd = await temporaryDirectory();

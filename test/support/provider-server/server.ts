@@ -42,6 +42,8 @@ export interface ProviderServerOptions {
   /** What the model says; default an echo. */
   reply?: (body: Received['body'], path: string) => string;
   embed?: (text: string, dimensions: number) => number[];
+  /** What the list of models names; default `small` and `claude`. */
+  models?: readonly string[];
   port?: number;
 }
 
@@ -49,7 +51,7 @@ export interface ProviderServerOptions {
 export async function startProviderServer(
   options: ProviderServerOptions = {},
 ): Promise<ProviderServer> {
-  const { dimensions = 8, embed = embedWords } = options;
+  const { dimensions = 8, embed = embedWords, models = ['small', 'claude'] } = options;
   const reply = options.reply ?? ((body) => `You said: ${lastMessage(body)}`);
   const received: Received[] = [];
   const violations: string[] = [];
@@ -94,13 +96,14 @@ export async function startProviderServer(
         response.writeHead(status, { 'content-type': 'application/json', ...headers });
         response.end(JSON.stringify(value));
       };
-      const api = apis[path];
+      const listed = request.method === 'GET' ? listModels(path, models) : undefined;
+      const api = listed === undefined ? apis[path] : { check: () => null, answer: () => listed };
       let body: Received['body'];
       try {
-        body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+        body = listed === undefined ? JSON.parse(Buffer.concat(chunks).toString('utf8')) : null;
         if (api === undefined) throw new Error(`There is no such path.`);
         api.check(body);
-        checkHeaders(path, request.headers);
+        if (listed === undefined) checkHeaders(path, request.headers);
       } catch (error) {
         violations.push(`${path}: ${describe(error)}`);
         sendJson(400, { error: { message: 'invalid request', type: 'invalid_request_error' } });
@@ -117,7 +120,7 @@ export async function startProviderServer(
         sendJson,
       };
       if (behaviour !== null) behaviour(exchange);
-      else sendJson(200, exchange.proper());
+      else sendJson(listed === null ? 404 : 200, exchange.proper() ?? NO_SUCH_MODEL);
     });
   });
   server.on('connection', (socket) => {
@@ -141,6 +144,16 @@ export async function startProviderServer(
       await new Promise((done) => server.close(done));
     },
   };
+}
+
+const NO_SUCH_MODEL = { error: { type: 'not_found_error', message: 'There is no such model.' } };
+
+/** The list of models, or one of them; `null` for one that is not there, `undefined` for other paths. */
+function listModels(path: string, models: readonly string[]): object | null | undefined {
+  const items = models.map((id) => ({ id, object: 'model', type: 'model' }));
+  if (path === '/v1/models') return { object: 'list', data: items };
+  if (!path.startsWith('/v1/models/')) return undefined;
+  return items.find(({ id }) => path === `/v1/models/${encodeURIComponent(id)}`) ?? null;
 }
 
 /** A Chat Completions answer, as OpenAI's reference shows it. */

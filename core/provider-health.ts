@@ -1,0 +1,78 @@
+import type { Logger } from './contracts/logger.ts';
+import { explainProviderError, isProviderError, readFailure } from './provider-failure.ts';
+
+/** Whether a model or an embedder answers, by its latest call. */
+export interface HealthState {
+  /** `null` before the first call. */
+  answers: boolean | null;
+  /** Why it does not, and what to do about it. */
+  problem: string | null;
+  /** Milliseconds since 1970. */
+  at: number | null;
+}
+
+/** Follows the calls of one provider. */
+export interface ProviderHealth {
+  succeed(): void;
+  /**
+   * Takes the error of a call. A refused text or a reply of no use shows that the provider answers; a
+   * call that was given up, or not made, shows nothing. With `isCheck` nothing but an answer counts.
+   */
+  fail(error: unknown, options?: { isCheck?: boolean }): void;
+  state(): HealthState;
+}
+
+/** Shows nothing: the call was given up or not made. */
+const SILENT = new Set(['aborted', 'circuit_open', 'run_timeout', 'refused_operation']);
+/** Shows that the provider works: what it was asked, or what it said, is the matter. */
+const ANSWERED = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_off', 'refused']);
+/** Often over with the next call: logged when it happens again and again. */
+const PASSING = new Set(['timeout', 'rate_limited', 'unavailable']);
+const PASSING_IN_A_ROW = 3;
+
+/**
+ * Makes the health of a provider. With `log` it says in one line that the provider does not answer and
+ * what to do, and in one that it answers again.
+ *
+ * @param options.name as in a sentence: `the model`.
+ */
+export function createProviderHealth(options: {
+  name: string;
+  provider: { name: string; model: string };
+  now: () => number;
+  log: Logger | null;
+}): ProviderHealth {
+  const { name, now, log } = options;
+  const fields = { provider: options.provider.name, model: options.provider.model };
+  let state: HealthState = { answers: null, problem: null, at: null };
+  let failures = 0;
+  let isLogged = false;
+
+  function succeed(): void {
+    state = { answers: true, problem: null, at: now() };
+    failures = 0;
+    if (isLogged) log?.info(fields, `${name} answers again`);
+    isLogged = false;
+  }
+
+  return {
+    succeed,
+    fail(error, { isCheck = false } = {}) {
+      if (!isProviderError(error)) return;
+      const { reason, providerStatus } = readFailure(error.details) ?? {
+        reason: error.code === 'MODEL_TIMEOUT' ? ('timeout' as const) : ('failed' as const),
+      };
+      if (SILENT.has(reason)) return;
+      // A name of a model that the provider does not have is no matter of one request.
+      const isNotFound = providerStatus === 404;
+      if (ANSWERED.has(reason) && !isCheck && !isNotFound) return succeed();
+      failures += 1;
+      const problem = explainProviderError(error);
+      state = { answers: false, problem, at: now() };
+      if (isLogged || (PASSING.has(reason) && !isCheck && failures < PASSING_IN_A_ROW)) return;
+      isLogged = true;
+      log?.error(fields, `${name} does not answer: ${String(problem)}`);
+    },
+    state: () => state,
+  };
+}
