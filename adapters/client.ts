@@ -246,6 +246,11 @@ export interface RememberOptions {
   timeZone?: string;
   /** A conversation that is given again with the same key is filed only once. */
   idempotencyKey?: string;
+  /**
+   * `false`: each message is in the inbox of memory when its call returns, and is filed in the background.
+   * Default: waits for the model of the service.
+   */
+  wait?: boolean;
   signal?: AbortSignal;
 }
 
@@ -276,7 +281,7 @@ export interface RememberedMessage {
 export async function rememberConversation(
   runner: TypedToolRunner,
   messages: readonly ConversationMessage[],
-  { idempotencyKey, signal, ...context }: RememberOptions,
+  { idempotencyKey, wait, signal, ...context }: RememberOptions,
 ): Promise<RememberedMessage[]> {
   const said = toSaid(messages);
   for (const { message, fact } of said) checkLength(fact.text, message);
@@ -285,7 +290,7 @@ export async function rememberConversation(
   for (const { message, fact } of said) {
     const { result } = await runner.execute('memory_remember', {
       context,
-      arguments: fact,
+      arguments: { ...fact, ...(wait === undefined ? {} : { wait }) },
       ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${message}` }),
       ...(signal === undefined ? {} : { signal }),
     });

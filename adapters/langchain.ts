@@ -2,7 +2,8 @@ import type { AIMessage, BaseMessage, SystemMessage, ToolMessage } from '@langch
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import { importPeer } from '../core/import-peer.ts';
-import { createMemoryPrompt, type MemoryPromptOptions } from './memory-prompt.ts';
+import { createKeeper, type KeepOptions, readText, type Said } from './keep-memory.ts';
+import { createRecall, isOfUser, type RecallOptions, withMemory } from './memory-prompt.ts';
 import {
   type BoundCall,
   bindTools,
@@ -11,7 +12,8 @@ import {
 } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
-export type { MemoryPromptOptions } from './memory-prompt.ts';
+export type { KeepOptions, KeepProblem } from './keep-memory.ts';
+export type { MemoryPromptOptions, RecallOptions } from './memory-prompt.ts';
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
 /**
@@ -146,10 +148,11 @@ interface ModelRequest {
 
 /**
  * Makes middleware for `createAgent` that puts memory in front of the model: how to use it, and what
- * `memory_context` finds for the last message of the user, at the end of the system message. Memory is asked
- * once for a message, not at each step, and nothing of it stays in the agent's state. If memory cannot be
- * read, the model is told so and the agent goes on. Throws `INVALID_USER_ID` for a bad user id. Needs
- * `langchain`.
+ * `memory_context` gives for the last message of the user. What is the same for every question stands at the
+ * end of the system message, the rest before the words of that message; `place` puts it elsewhere. Memory is
+ * asked once for a message, not at each step, and nothing of it stays in the agent's state. No model is asked
+ * for it, unless `model` says so. If memory cannot be read, the model is told so and the agent goes on.
+ * Throws `INVALID_USER_ID` for a bad user id. Needs `langchain`.
  *
  * @example
  * const memory = service.tools;
@@ -159,22 +162,88 @@ interface ModelRequest {
  */
 export function recallMemory(
   runner: ToolRunner,
-  options: MemoryPromptOptions,
+  options: RecallOptions,
 ): LangChainMemoryMiddleware {
-  const toPrompt = createMemoryPrompt(runner, options);
+  const recall = createRecall(runner, options);
   return {
     // An agent takes no two of one name.
     name: `${options.toolPrefix ?? ''}recallMemory`,
     async wrapModelCall(request, handler) {
       const { messages, systemMessage, runtime } = request;
-      const text = await toPrompt(messages, runtime?.signal);
+      const { system, user } = await recall(messages, runtime?.signal);
       const isEmpty = systemMessage.text === '';
       return handler({
         ...request,
-        systemMessage: systemMessage.concat(isEmpty ? text : `\n\n${text}`),
+        systemMessage: systemMessage.concat(isEmpty ? system : `\n\n${system}`),
+        messages:
+          user === null
+            ? messages
+            : messages.map((message, at) =>
+                at === user.message ? putBefore(message, user.text) : message,
+              ),
       });
     },
   };
+}
+
+/** The message with a text before what it says. Text stays text: some models take no list of parts. */
+function putBefore(message: BaseMessage, text: string): BaseMessage {
+  const { content, id, name, additional_kwargs, response_metadata } = message;
+  const Message = message.constructor as new (fields: object) => BaseMessage;
+  const changed = new Message({
+    // The role of a ChatMessage.
+    ...message.lc_kwargs,
+    ...{ id, name, additional_kwargs, response_metadata },
+    content:
+      typeof content === 'string' ? `${text}\n\n${content}` : [{ type: 'text', text }, ...content],
+  });
+  return withMemory(changed, message);
+}
+
+/** Middleware of `createAgent` that looks at the end of a turn. */
+export interface LangChainTurnMiddleware {
+  name: string;
+  afterAgent(
+    state: { messages: BaseMessage[] },
+    runtime: { configurable?: { thread_id?: string } | undefined },
+  ): Promise<undefined>;
+}
+
+/**
+ * Makes middleware for `createAgent` that gives the messages of the user to `memory_remember` after each turn,
+ * so that memory needs no tool call. They are in the inbox of memory when the turn ends, and are filed in the
+ * background. Only the user's own words are kept: no answers, no results of tools, nothing that
+ * `recallMemory` added. A turn never fails because of it: what was not kept is a problem for `onProblem`.
+ * With a `thread_id`, a turn that is repeated is kept once. The service needs a model. Throws
+ * `INVALID_USER_ID` for a bad user id. Needs `langchain`.
+ *
+ * @example
+ * const memory = service.tools;
+ * const tools = await toLangChainTools(memory, { userId, readOnly: true });
+ * const middleware = [recallMemory(memory, { userId, readOnly: true }), keepMemory(memory, { userId })];
+ * const agent = createAgent({ model: 'openai:gpt-5', tools, middleware });
+ */
+export function keepMemory(runner: ToolRunner, options: KeepOptions): LangChainTurnMiddleware {
+  const keep = createKeeper(runner, options);
+  return {
+    // An agent takes no two of one name.
+    name: `${options.toolPrefix ?? ''}keepMemory`,
+    async afterAgent({ messages }, { configurable }) {
+      await keep(messages.flatMap(toSaid), options.conversation ?? configurable?.thread_id);
+    },
+  };
+}
+
+/** None for what is neither of the user nor of the assistant. */
+function toSaid(message: BaseMessage): Said[] {
+  const content = readText(message.content);
+  if (message.type === 'ai') {
+    const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
+    return [{ role: 'assistant', content, endsTurn: calls.length + invalid.length === 0 }];
+  }
+  // A summary that LangChain itself put in the place of messages.
+  const isSaid = message.additional_kwargs['lc_source'] === undefined;
+  return isOfUser(message) && isSaid ? [{ role: 'user', content }] : [];
 }
 
 /** What LangChain hands to a tool beside its arguments, as far as it matters here. */

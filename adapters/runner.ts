@@ -287,7 +287,7 @@ export function toFailedOutcome(
 }
 
 /** The service and its client throw two classes with the same members; both are told by those. */
-function toFailure(thrown: unknown): ToolFailure {
+export function toFailure(thrown: unknown): ToolFailure {
   const error = Object(thrown) as Partial<MemoryError>;
   const { code, message, status, details, retryable, retryAfterSeconds } = error;
   const { traceId, toolCallId, action } = error;

@@ -2,11 +2,13 @@ import type { LanguageModelMiddleware, ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
 import { toErrorText } from '../core/errors.ts';
 import { importPeer } from '../core/import-peer.ts';
-import { createMemoryPrompt, type MemoryPromptOptions } from './memory-prompt.ts';
+import { createKeeper, type KeepOptions, readText, type Said } from './keep-memory.ts';
+import { createRecall, type RecallOptions, withMemory, withoutMemory } from './memory-prompt.ts';
 import { bindTools, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
-export type { MemoryPromptOptions } from './memory-prompt.ts';
+export type { KeepOptions, KeepProblem } from './keep-memory.ts';
+export type { MemoryPromptOptions, RecallOptions } from './memory-prompt.ts';
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
 /** What a call gives the app: the tool's result, or why there is none. */
@@ -61,9 +63,11 @@ export async function toVercelAiTools(
 
 /**
  * Makes middleware for `wrapLanguageModel` that puts memory in front of the model: how to use it, and what
- * `memory_context` finds for the last message of the user, as the last system message. Memory is asked once
- * for a message, not at each step. If memory cannot be read, the model is told so and the steps go on.
- * Throws `INVALID_USER_ID` for a bad user id. Works with `ai` 6 and 7.
+ * `memory_context` gives for the last message of the user. What is the same for every question is the last
+ * system message, the rest the first part of the user's message; `place` puts it elsewhere. Memory is asked
+ * once for a message, not at each step. No model is asked for it, unless `model` says so. If memory cannot be
+ * read, the model is told so and the steps go on. Throws `INVALID_USER_ID` for a bad user id. Works with `ai`
+ * 6 and 7.
  *
  * @example
  * import { wrapLanguageModel } from 'ai';
@@ -72,23 +76,86 @@ export async function toVercelAiTools(
  * const middleware = recallMemory(service.tools, { userId: session.userId });
  * const model = wrapLanguageModel({ model: openai('gpt-5'), middleware });
  */
-export function recallMemory(
-  runner: ToolRunner,
-  options: MemoryPromptOptions,
-): LanguageModelMiddleware {
-  const toPrompt = createMemoryPrompt(runner, options);
+export function recallMemory(runner: ToolRunner, options: RecallOptions): LanguageModelMiddleware {
+  const recall = createRecall(runner, options);
   return {
     specificationVersion: 'v3',
     async transformParams({ params }) {
-      const { prompt, abortSignal } = params;
-      const content = await toPrompt(prompt, abortSignal);
+      const { system, user } = await recall(params.prompt, params.abortSignal);
+      const prompt = params.prompt.map((message, at) => {
+        if (message.role !== 'user' || at !== user?.message) return message;
+        const content = [{ type: 'text' as const, text: user.text }, ...message.content];
+        return withMemory({ ...message, content }, message);
+      });
       // Providers take system messages at the beginning alone.
       const first = prompt.findIndex(({ role }) => role !== 'system');
       const at = first === -1 ? prompt.length : first;
-      const system = { role: 'system' as const, content };
-      return { ...params, prompt: [...prompt.slice(0, at), system, ...prompt.slice(at)] };
+      return { ...params, prompt: prompt.toSpliced(at, 0, { role: 'system', content: system }) };
     },
   };
+}
+
+/**
+ * Makes middleware for `wrapLanguageModel` that gives the messages of the user to `memory_remember` after each
+ * answer, so that memory needs no tool call. They are in the inbox of memory when the answer ends, and are
+ * filed in the background. A step that calls tools is not yet an answer. Only the user's own words are kept:
+ * no answers, no results of tools, nothing that `recallMemory` added. An answer never fails because of it:
+ * what was not kept is a problem for `onProblem`. The service needs a model. Throws `INVALID_USER_ID` for a
+ * bad user id. Works with `ai` 6 and 7, with `generateText`, `streamText` and `ToolLoopAgent`.
+ *
+ * @example
+ * import { wrapLanguageModel } from 'ai';
+ * import { keepMemory, recallMemory } from 'memory-service/adapters/vercel-ai';
+ *
+ * const { userId, id: conversation } = session;
+ * const middleware = [recallMemory(memory, { userId }), keepMemory(memory, { userId, conversation })];
+ * const model = wrapLanguageModel({ model: openai('gpt-5'), middleware });
+ */
+export function keepMemory(runner: ToolRunner, options: KeepOptions): LanguageModelMiddleware {
+  const keep = createKeeper(runner, options);
+  return {
+    specificationVersion: 'v3',
+    async wrapGenerate({ doGenerate, params }) {
+      const answer = await doGenerate();
+      if (!answer.content.some(isCall)) await keep(params.prompt.flatMap(toSaid));
+      return answer;
+    },
+    async wrapStream({ doStream, params }) {
+      const { stream, ...answer } = await doStream();
+      let isAnswer = true;
+      const watched = new TransformStream<StreamPart, StreamPart>({
+        transform(part, controller) {
+          if (isCall(part) || part.type === 'error') isAnswer = false;
+          controller.enqueue(part);
+        },
+        // All of the answer has been given by then.
+        async flush() {
+          if (isAnswer) await keep(params.prompt.flatMap(toSaid));
+        },
+      });
+      return { ...answer, stream: stream.pipeThrough(watched) };
+    },
+  };
+}
+
+type Wrapped = Parameters<NonNullable<LanguageModelMiddleware['wrapStream']>>[0];
+type Prompt = Wrapped['params']['prompt'];
+type StreamPart =
+  Awaited<ReturnType<Wrapped['doStream']>>['stream'] extends ReadableStream<infer Part>
+    ? Part
+    : never;
+
+/** None for what is neither of the user nor of the assistant. */
+function toSaid(message: Prompt[number]): Said[] {
+  const { role, content } = withoutMemory(message);
+  if (role === 'user') return [{ role, content: readText(content) }];
+  if (role !== 'assistant') return [];
+  return [{ role, content: readText(content), endsTurn: !content.some(isCall) }];
+}
+
+/** The call of a tool that the SDK or the app runs; the provider's own tools are part of an answer. */
+function isCall(part: { type: string; providerExecuted?: boolean | undefined }): boolean {
+  return part.type === 'tool-call' && part.providerExecuted !== true;
 }
 
 /** What the SDK hands to a tool beside its arguments, as far as it matters here. */

@@ -1,5 +1,6 @@
 // OpenAI's Chat Completions API. https://platform.openai.com/docs/api-reference/chat
 
+import { randomUUID } from 'node:crypto';
 import { toArgumentTexts } from './argument-texts.mjs';
 
 /** @type {import('./server.mjs').Api} */
@@ -27,7 +28,8 @@ export const chatCompletions = {
       return { id: callIds[index], type: 'function', function: { name, arguments: text } };
     }
     return {
-      id: `chatcmpl-${callIds[0] ?? 'end'}`,
+      // Agents keep one message of an id.
+      id: `chatcmpl-${randomUUID()}`,
       object: 'chat.completion',
       created: 1_767_225_600,
       model,

@@ -1,4 +1,4 @@
-// Every test of every-tool.test.ts and memory-prompt.test.ts once more, with the next majors of the packages
+// Every test of every-tool.test.ts, memory-prompt.test.ts and keep-memory.test.ts once more, with the next majors of the packages
 // in the place of these, by the newer Node that they need. Prints what runs it, and a line for each test.
 //
 //   npm exec --yes --package=node@24 -- node test/adapters/next-majors.ts
@@ -28,7 +28,7 @@ const alias = Object.entries(NEXT).map(([name, url]) => ({
 }));
 const vitest = await startVitest(
   'test',
-  ['test/adapters/every-tool.test.ts', 'test/adapters/memory-prompt.test.ts'],
+  ['every-tool', 'memory-prompt', 'keep-memory'].map((name) => `test/adapters/${name}.test.ts`),
   {
     config: false,
     root,

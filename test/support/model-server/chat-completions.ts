@@ -14,14 +14,15 @@ import {
 } from './check.ts';
 
 /**
- * A request of OpenAI's Chat Completions API, of text and functions: what an agent with tools sends.
+ * A request of OpenAI's Chat Completions API, of text, images and functions: what an agent with tools sends.
  * https://platform.openai.com/docs/api-reference/chat/create, and the types of `openai` 6.49.
  */
-const parts = {
-  type: 'array',
-  minItems: 1,
-  items: closed({ type: { const: 'text' }, text: TEXT }, ['type', 'text']),
-};
+const text = closed({ type: { const: 'text' }, text: TEXT }, ['type', 'text']);
+const image = closed(
+  { type: { const: 'image_url' }, image_url: closed({ url: TEXT, detail: TEXT }, ['url']) },
+  ['type', 'image_url'],
+);
+const parts = { type: 'array', minItems: 1, items: { oneOf: [text, image] } };
 const content = { anyOf: [TEXT, parts] };
 
 const toolCall = closed(

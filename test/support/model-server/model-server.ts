@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import {
   type ModelRequest,
+  type Script,
   type ScriptedModel,
-  type ToolAnswer,
   type Turn,
   startScriptedModel,
 } from '../../../examples/scripted-model/server.mjs';
@@ -25,9 +25,7 @@ const CHECKS: Record<string, (request: ModelRequest) => void> = {
 };
 
 /** Starts a model that says its turns one after the other. It is closed when the test ends. */
-export async function startModelServer(
-  turns: (Turn | ((answers: ToolAnswer[]) => Turn))[],
-): Promise<ModelServer> {
+export async function startModelServer(turns: readonly Script[]): Promise<ModelServer> {
   const refusals: string[] = [];
   const model = await startScriptedModel(turns, {
     check(request) {
