@@ -25,6 +25,7 @@ import { createFiles, type Files } from './files/files.ts';
 import { toUserId } from './files/paths.ts';
 import { createIdempotency } from './files/idempotency.ts';
 import { createFind } from './search/find.ts';
+import { presentFiles } from './search/memory-files.ts';
 import { createIdSource } from './ids.ts';
 import { createIndexer, type Indexer } from './search/index/indexer.ts';
 import { createSearchCaches } from './search/search-caches.ts';
@@ -264,6 +265,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const { timeZone } = settings;
   const search = {
     search: createSearch({ index: storage.index, indexer, caches }),
+    files: presentFiles({ files: storage.files, index: storage.index }),
     ids,
     accessQueue: queue,
     ...{ revisions, lineTimes, timeZone, now },
@@ -294,6 +296,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     context: createContext({
       ...{ search, files, model, now, fenceKey, lineTimes, timeZone },
       replyTokens: settings.replyTokens,
+      isFilled: settings.context.fill,
     }),
     remember:
       model === null

@@ -93,6 +93,25 @@ export function findAlwaysShown(content: string): number | null {
   return hasField(content, 'context', 'always') ? (readFrontMatter(content)?.end ?? null) : null;
 }
 
+/** Whether the front matter of a file says `context: never`: see {@link isNeverDreamed}. */
+export function isKeptOut(content: string): boolean {
+  return hasField(content.trimStart(), 'context', 'never');
+}
+
+/** Fields of front matter that are for the service, and tell a reader nothing. */
+const SERVICE_FIELDS: ReadonlySet<string> = new Set(['context', 'dream']);
+
+/** Where the text of a file begins for a reader: behind front matter that is for the service alone. */
+export function findTextStart(content: string): number {
+  const frontMatter = readFrontMatter(content);
+  if (frontMatter === null) return 0;
+  const lines = frontMatter.yaml.split(/[\n\r]+/).filter((line) => !isBlank(line));
+  const fields = [...listFields(frontMatter)];
+  const isOwn =
+    lines.length === fields.length && fields.every(({ name }) => SERVICE_FIELDS.has(name));
+  return isOwn ? frontMatter.end : 0;
+}
+
 /**
  * Whether the front matter of a file says `dream: never`: also where blank lines stand above it, since
  * a file that is read against the will of its writer is worse than one that is not.

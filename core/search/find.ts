@@ -5,7 +5,13 @@ import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
 import type { IdSource } from '../ids.ts';
-import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
+import {
+  parseUserId,
+  parseVirtualPrefix,
+  type PathPrefix,
+  toScope,
+  toVirtualPath,
+} from '../files/paths.ts';
 import type { FusionWeights } from './rank/fuse.ts';
 import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
@@ -16,7 +22,9 @@ import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
 import { orderByTime, type TimedHit, toTimeRequest, widenRequest } from './time/find-in-time.ts';
 import type { LineTimes } from './time/line-times.ts';
-import { openMemoryAt, parseAsOf } from './time/memory-at.ts';
+import type { MemoryFiles } from './memory-files.ts';
+import { openMemoryAt, parseAsOf, type PastMemory } from './time/memory-at.ts';
+import { writeHint } from './hint.ts';
 
 /** The default number of results of one find. */
 const DEFAULT_LIMIT = 10;
@@ -24,6 +32,8 @@ const DEFAULT_LIMIT = 10;
 /** The dependencies of a find. */
 export interface FindDependencies {
   search: Search;
+  /** Memory as it is now. */
+  files: MemoryFiles;
   ids: IdSource;
   accessQueue: AccessQueue;
   /** `null` if no embedder is configured. */
@@ -60,10 +70,15 @@ export function createFind(deps: FindDependencies): FindService {
         { now, timeZone: call.timeZone ?? deps.timeZone },
       );
       const wanted = time === null ? request : widenRequest(request, time);
+      const at = args.asOf === undefined ? null : parseAsOf(args.asOf, now);
+      const past =
+        at === null
+          ? null
+          : await openMemoryAt(deps.revisions, { scopes: request.scopes, within, at });
       const found =
-        args.asOf === undefined
+        past === null
           ? await findHits(deps, wanted, mode, call)
-          : await findHitsAt(deps, wanted, parseAsOf(args.asOf, now), call);
+          : await findHitsAt(past, wanted, call);
       const { isHybrid, degraded } = found;
       const hits: readonly (Hit & Partial<TimedHit>)[] =
         time === null
@@ -77,29 +92,35 @@ export function createFind(deps: FindDependencies): FindService {
       }
       const shown = hits.map(({ file }, index) => ({ file, lines: results[index]?.lines ?? [] }));
       await logShown(deps, { shown, action: 'find' }, call);
-      return {
-        mode: isHybrid ? 'hybrid' : 'text',
+      const answer = {
+        mode: isHybrid ? ('hybrid' as const) : ('text' as const),
         ...(degraded === null ? {} : { degraded }),
         results: results.map(({ result }) => result),
       };
+      if (results.length > 0) return answer;
+      const files = past?.files ?? deps.files;
+      const roots =
+        within === null ? request.scopes.map((scope) => ({ scope, prefix: '' })) : [within];
+      const isInTime = time !== null && (time.since !== null || time.until !== null);
+      const hint = await writeHint(files, {
+        ...{ roots, at, isInTime },
+        path: within === null ? null : (path ?? null),
+        isPartial: past !== null && past.degraded !== null,
+      });
+      const [{ scope, prefix }] = roots as [PathPrefix];
+      await logAccess(deps, { call, rows: [{ scope, path: prefix, action: 'list' }] });
+      return { ...answer, hint };
     },
   };
 }
 
 /** The hits of a search by words in memory as it stood at a moment. */
 export async function findHitsAt(
-  deps: Pick<FindDependencies, 'revisions'>,
+  { search, degraded }: PastMemory,
   request: SearchRequest,
-  at: number,
   call: ToolCall,
 ): Promise<FoundHits> {
-  const { scopes } = request;
-  const within = request.within !== null && 'prefix' in request.within ? request.within : null;
-  const { search, pruned } = await openMemoryAt(deps.revisions, { scopes, within, at });
-  const answer = await runSearch(search, request, call);
-  const degraded =
-    pruned === 0 ? null : `${pruned} files are left out: their history of that time is gone.`;
-  return { ...answer, isHybrid: false, degraded };
+  return { ...(await runSearch(search, request, call)), isHybrid: false, degraded };
 }
 
 /** The hits of a find, and how they were found. */

@@ -1,5 +1,5 @@
 import type { FileKey, ScopeKey } from '../contracts/records.ts';
-import type { IndexStore, IndexView } from '../contracts/storage.ts';
+import type { IndexFileKey, IndexStore, IndexView } from '../contracts/storage.ts';
 import type { Trace } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { MemoryError } from '../errors.ts';
@@ -27,6 +27,8 @@ export interface SearchRequest {
   text: string;
   /** Finds the files with this term of the index instead of those with the words of `text`. */
   term?: string;
+  /** Leaves out the files with this term of the index; the statistics still count them. */
+  except?: string;
   /** Searched as one collection: the user's scope and shared memory. */
   scopes: readonly ScopeKey[];
   /** Limits the hits to a prefix or to these files. The statistics always count all files. */
@@ -79,6 +81,8 @@ export interface HybridSignals {
 /** The best hits, best first. */
 export interface SearchAnswer {
   hits: Hit[];
+  /** The files that `except` left out. */
+  excepted: readonly IndexFileKey[];
   /** Counts for the trace. `behind`: files that were read because their index is stale. */
   stats: { files: number; terms: number; behind: number; fuzzy: number; vectors?: number };
 }
@@ -108,7 +112,7 @@ export function createSearch(deps: {
   ): Promise<SearchAnswer | Obstacle> {
     const query = request.term === undefined ? parseQuery(request.text) : toTermQuery(request.term);
     if (listTerms(query).length === 0 && request.hybrid === undefined) {
-      return { hits: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
+      return { hits: [], excepted: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
     }
     const includes = await toFilter(view, request);
     const snapshot = new SearchSnapshot(view, request.scopes, caches, {
@@ -183,14 +187,14 @@ async function answerFrom(
       fuzzy = 1;
     }
   }
-  const { collection, ranking, terms } = found;
+  const { collection, ranking, terms, excepted, includes } = found;
   const files = collection.lengths.fileCount;
   const stats = { files, terms, behind: snapshot.staleCount, fuzzy };
   if (hybrid === undefined) {
     const hits = await toHits(snapshot, request, ranking);
-    return 'obstacle' in hits ? hits : { hits, stats };
+    return 'obstacle' in hits ? hits : { hits, excepted, stats };
   }
-  const vectorHits = await rankByMeaning(snapshot, collection, hybrid, question);
+  const vectorHits = await rankByMeaning(snapshot, collection, hybrid, { ...question, includes });
   // Without any vector this is a search by words, and `find` says so.
   const fused =
     vectorHits.compared === 0
@@ -198,17 +202,20 @@ async function answerFrom(
       : await fuseRankings(snapshot, ranking, vectorHits, hybrid, request);
   const hits = await toHits(snapshot, request, fused);
   if ('obstacle' in hits) return hits;
-  return { hits, stats: { ...stats, vectors: vectorHits.compared } };
+  return { hits, excepted, stats: { ...stats, vectors: vectorHits.compared } };
 }
 
 async function openAndRank(
   snapshot: SearchSnapshot,
   query: SearchQuery,
-  { includes, request: { group, limit, hybrid } }: Question,
-): Promise<{ collection: Collection; ranking: Ranking; terms: number } | Obstacle> {
+  { includes: within, request }: Question,
+): Promise<OpenedRanking | Obstacle> {
+  const { group, limit, hybrid, scopes, except } = request;
   const terms = listTerms(query);
-  const collection = await snapshot.open(terms);
+  const collection = await snapshot.open(except === undefined ? terms : [...terms, except]);
   if ('obstacle' in collection) return collection;
+  const excepted = except === undefined ? [] : listFilesWith(collection, except);
+  const includes = without(within, excepted);
   const ranking = await rankCollection(query, collection, {
     group,
     limit: hybrid === undefined ? limit : Math.max(limit, FUSED_DEPTH),
@@ -217,7 +224,31 @@ async function openAndRank(
   // Ranking decodes the postings.
   const { damaged } = collection;
   if (damaged.size > 0) return { obstacle: 'damaged', scopes: [...damaged] };
-  return { collection, ranking, terms: terms.length };
+  return {
+    ...{ collection, ranking, includes, terms: terms.length },
+    excepted: excepted.map(({ scope, file }) => ({
+      scope: scopes[scope] as ScopeKey,
+      fileNo: file,
+    })),
+  };
+}
+
+interface OpenedRanking extends Pick<SearchAnswer, 'excepted'>, Pick<Question, 'includes'> {
+  collection: Collection;
+  ranking: Ranking;
+  /** How many. */
+  terms: number;
+}
+
+function listFilesWith(collection: Collection, term: string): CollectionFile[] {
+  const { files, count } = collection.read(term);
+  return Array.from(files.subarray(0, count), (file) => collection.fileAt(file));
+}
+
+function without(within: Filter | null, excepted: readonly CollectionFile[]): Filter | null {
+  if (excepted.length === 0) return within;
+  const left = new Set(excepted.map(({ scope, file }) => `${scope} ${file}`));
+  return (file) => !left.has(`${file.scope} ${file.file}`) && (within === null || within(file));
 }
 
 async function toFilter(

@@ -1,16 +1,29 @@
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
 import { createFence } from '../edits/fence.ts';
 import { toVirtualPath } from '../files/paths.ts';
-import { type FindDependencies, logShown, type ShownLines } from '../search/find.ts';
+import { type FindDependencies, logShown, scopesOf, type ShownLines } from '../search/find.ts';
+import type { FoundFile } from '../search/search-caches.ts';
 import type { Hit } from '../search/search.ts';
 import { newestOf } from '../search/time/line-times.ts';
-import { toLineRanges } from '../telemetry/shown-lines.ts';
-import { parseAsOf } from '../search/time/memory-at.ts';
+import { openMemoryAt, parseAsOf, type PastMemory } from '../search/time/memory-at.ts';
+import { logAccess } from '../telemetry/access-rows.ts';
+import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
 import { toTime } from '../time.ts';
+import { findMarked, takeAlways, withoutShown } from './context/always.ts';
 import { gather, search } from './context/gather.ts';
-import { findAlways, withoutAlways } from './context/always.ts';
-import { assemble, isSameFile, measureRanges, printRanges, type Range } from './context/print.ts';
-import { type SelectDependencies, selectLines } from './context/select-lines.ts';
+import { type Catalog, listCatalog } from './context/list-catalog.ts';
+import {
+  assemble,
+  isSameFile,
+  measureRanges,
+  type Part,
+  printParts,
+  type Range,
+  toPart,
+} from './context/print.ts';
+import { type StablePart, takeStable } from './context/roots.ts';
+import { type SelectDependencies, type Selection, selectLines } from './context/select-lines.ts';
+import { type Source, splitByMatches } from './context/sources.ts';
 import type { Model } from './model.ts';
 
 /** What gathering context works with. */
@@ -18,36 +31,45 @@ export interface ContextDependencies extends SelectDependencies {
   search: FindDependencies;
   /** `null` when no model is configured. */
   model: Model | null;
+  /** Whether memory that fits is given whole where a call does not say. */
+  isFilled: boolean;
 }
 
 const DEFAULT_CHARS = 8_000;
 
 /**
- * `memory_context`: lines of memory as they stand, each with its source. With a model, these are the
- * lines that it selects of what the question and the searches that it plans find; without one, or when
- * it fails (`degraded` says why), the passages that find gathers. Before them stand the files that are in
- * each context.
+ * `memory_context`: lines of memory as they stand, each with its source. What is the same for every
+ * question comes first: a memory that fits as a whole, or whole roots and the files with
+ * `context: always`. Then, with a model, the lines that it selects of what the question and the searches
+ * that it plans find; without one, or when it fails (`degraded` says why), the passages that find
+ * gathers. Where there is nothing of all this: a catalog.
  */
 export function createContext(deps: ContextDependencies): ContextService {
   return {
-    async context({ query, maxChars = DEFAULT_CHARS, asOf, model: asksModel = true }, call) {
-      const at = asOf === undefined ? null : parseAsOf(asOf, deps.now());
-      const always = await withTimes(
-        await findAlways(deps.search, { maxChars, at }, call),
-        deps.lineTimes,
-      );
-      const room = always.length === 0 ? maxChars : maxChars - measureRanges(always);
-      const { hits: found, degraded } = await gather(deps.search, query, { call, at });
-      const hits = withoutAlways(found, always);
+    async context(args, call) {
+      const { query, maxChars = DEFAULT_CHARS, fill = deps.isFilled } = args;
+      const scopes = scopesOf(call);
+      const at = args.asOf === undefined ? null : parseAsOf(args.asOf, deps.now());
+      const past =
+        at === null
+          ? null
+          : await openMemoryAt(deps.search.revisions, { scopes, within: null, at });
+      const [stable, { hits: found, degraded }] = await Promise.all([
+        readStable(deps, { maxChars, fill, past }, call),
+        gather(deps.search, query, { call, past }),
+      ]);
+      const room = maxChars - measureRanges(stable.ranges);
+      const hits = withoutShown(found, stable.ranges);
+      const isAsked = args.model !== false && past === null && !(fill && stable.isAll);
       const selection =
-        deps.model === null || !asksModel || at !== null
+        deps.model === null || !isAsked
           ? null
           : await selectLines(
               deps,
               {
                 ...{ model: deps.model, query, maxChars: room, own: hits },
                 search: async (text) =>
-                  withoutAlways(await search(deps.search, text, call), always),
+                  withoutShown(await search(deps.search, text, call), stable.ranges),
               },
               call,
             );
@@ -55,27 +77,37 @@ export function createContext(deps: ContextDependencies): ContextService {
       const chosen = isSelected
         ? selection.ranges
         : await withTimes(assemble(hits, room), deps.lineTimes);
-      const ranges = [...always, ...chosen];
-      // What a model was shown has been read, whether or not it selected it.
-      const read = [
-        ...toShown(always, always),
-        ...toShown(hits, chosen),
-        ...(selection?.shown ?? []),
+      const isNothing = chosen.length === 0 && (isSelected || found.length === 0);
+      const catalog =
+        fill && isNothing && !stable.hasWhole && !stable.isAll
+          ? await listCatalog(past?.files ?? deps.search.files, {
+              ...{ scope: scopes[0] as (typeof scopes)[number], maxChars: room },
+              never: stable.never,
+            })
+          : null;
+      const sources = [
+        ...(await splitByMatches(stable.ranges, found, deps.lineTimes)),
+        ...chosen.map((range): Source => ({ ...range, why: 'matched' })),
       ];
-      await logShown(deps.search, { shown: read, action: 'context' }, call);
+      await log(deps, { sources, found, selection, catalog }, call);
+      const parts = [stable.ranges, chosen].map((ranges) => ranges.map(toPart));
+      const [first = [], rest = []] = fill ? parts : [[], parts.flat()];
+      if (catalog !== null) rest.push(catalog.part);
+      const printed = await print(deps, { stable: first, rest }, call);
       const failure = selection !== null && 'degraded' in selection ? [selection.degraded] : [];
       const why = [...failure, ...(degraded === null ? [] : [degraded])];
       return {
-        context: await print(deps, ranges, call),
-        stableChars: 0,
-        sources: ranges.map(({ file, startLine, endLine, at }, index) => ({
-          path: toVirtualPath(file),
-          startLine,
-          endLine,
-          version: file.version,
-          updatedAt: toTime(at),
-          why: index < always.length ? 'always' : 'matched',
-        })),
+        ...printed,
+        sources: [
+          ...sources.map(({ file, startLine, endLine, at: time, why: reason }) => ({
+            ...{ path: toVirtualPath(file), startLine, endLine, version: file.version },
+            ...{ updatedAt: toTime(time), why: reason },
+          })),
+          ...(catalog?.sources ?? []).map(({ file, startLine, endLine }) => ({
+            ...{ path: toVirtualPath(file), startLine, endLine, version: file.version },
+            ...{ updatedAt: toTime(file.updatedAt), why: 'catalog' as const },
+          })),
+        ],
         mode: isSelected ? 'model' : 'find',
         ...(why.length === 0 ? {} : { degraded: why.join(' ') }),
       };
@@ -83,10 +115,33 @@ export function createContext(deps: ContextDependencies): ContextService {
   };
 }
 
-function withTimes(
-  ranges: readonly Range[],
+/** What the context holds whatever the question is, with the times of its lines. */
+async function readStable(
+  deps: ContextDependencies,
+  { maxChars, fill, past }: { maxChars: number; fill: boolean; past: PastMemory | null },
+  call: ToolCall,
+): Promise<StablePart> {
+  const marked = () => findMarked(past?.search ?? deps.search.search, call);
+  const toStable = async (): Promise<StablePart> => {
+    if (fill) {
+      const files = past?.files ?? deps.search.files;
+      return takeStable(files, { scopes: scopesOf(call), maxChars, findMarked: marked });
+    }
+    const { always, never } = await marked();
+    const ranges = takeAlways(always, maxChars).map((range) => ({
+      ...range,
+      why: 'always' as const,
+    }));
+    return { ranges, never, hasWhole: false, isAll: false };
+  };
+  const stable = await toStable();
+  return { ...stable, ranges: await withTimes(stable.ranges, deps.lineTimes) };
+}
+
+function withTimes<R extends Range>(
+  ranges: readonly R[],
   lineTimes: ContextDependencies['lineTimes'],
-): Promise<Range[]> {
+): Promise<R[]> {
   return Promise.all(
     ranges.map(async (range) => {
       const times = await lineTimes(range.file);
@@ -95,29 +150,87 @@ function withTimes(
   );
 }
 
-/** The ranges with the lines of their headings, in the order of these files. */
-function toShown(hits: readonly Pick<Hit, 'file'>[], ranges: readonly Range[]): ShownLines[] {
-  return hits.flatMap(({ file }) =>
-    ranges
-      .filter((range) => isSameFile(range.file, file))
-      .map(({ startLine, endLine, heading, headingLines }) => ({
-        file,
-        lines: [{ startLine, endLine }, ...(heading === null ? [] : toLineRanges(headingLines))],
-      })),
-  );
+/**
+ * Writes the access rows. What a model was shown has been read, whether or not it selected it; a file
+ * that is there because it fits counts as found.
+ */
+async function log(
+  deps: ContextDependencies,
+  {
+    sources,
+    found,
+    selection,
+    catalog,
+  }: {
+    sources: readonly Source[];
+    found: readonly Hit[];
+    selection: Selection | null;
+    catalog: Catalog | null;
+  },
+  call: ToolCall,
+): Promise<void> {
+  const of = (...reasons: Source['why'][]) => sources.filter(({ why }) => reasons.includes(why));
+  const [always, matched, fits] = [of('always'), of('matched'), of('fits')];
+  const read = [
+    ...always.map(toShown),
+    ...found.flatMap(({ file }) =>
+      matched.filter((source) => isSameFile(source.file, file)).map(toShown),
+    ),
+    ...(selection?.shown ?? []),
+  ];
+  await logShown(deps.search, { shown: read, action: 'context' }, call);
+  await logShown(deps.search, { shown: fits.map(toShown), action: 'find' }, call);
+  if (catalog === null) return;
+  const { index } = catalog;
+  const [scope] = scopesOf(call) as [FoundFile['scope']];
+  await logAccess(deps.search, {
+    call,
+    rows: [
+      {
+        ...{ scope, path: index?.file.path ?? '', action: 'list' },
+        ...(index === null
+          ? {}
+          : {
+              fileNo: index.file.fileNo,
+              revisionId: index.file.latestRevisionId,
+              version: index.file.version,
+              lines: formatLines([index]),
+            }),
+      },
+    ],
+  });
 }
 
+/** The lines of a source with those of its headings. */
+function toShown({ file, startLine, endLine, heading, headingLines }: Source): ShownLines {
+  const headings = heading === null ? [] : toLineRanges(headingLines);
+  return { file, lines: [{ startLine, endLine }, ...headings] };
+}
+
+/**
+ * The text in one block, or in two: first what does not depend on the question, whose mark does not
+ * either. A text of the second block that has the mark of the first could pass itself off as a part of
+ * it: then there is a single block with another mark.
+ */
 async function print(
   { fenceKey }: ContextDependencies,
-  ranges: readonly Range[],
+  { stable, rest }: { stable: readonly Part[]; rest: readonly Part[] },
   call: ToolCall,
-): Promise<string> {
-  if (ranges.length === 0) return '';
-  const texts = ranges.flatMap(({ file, start, end, heading }) => [
-    toVirtualPath(file),
-    heading ?? '',
-    file.content.slice(start, end),
-  ]);
-  const { userId } = call;
-  return printRanges(ranges, createFence(await fenceKey(), { userId, purpose: 'context' }, texts));
+): Promise<{ context: string; stableChars: number }> {
+  if (stable.length + rest.length === 0) return { context: '', stableChars: 0 };
+  const key = await fenceKey();
+  const toBlock = (parts: readonly Part[], others: readonly string[] = []) => {
+    const texts = [...parts.flatMap(({ header, text }) => [header, text]), ...others];
+    const mark = createFence(key, { userId: call.userId, purpose: 'context' }, texts);
+    return { mark, text: printParts(parts, mark) };
+  };
+  const first = toBlock(stable);
+  const isForged = rest.some(({ header, text }) =>
+    `${header}\n${text}`.toLowerCase().includes(first.mark),
+  );
+  if (stable.length === 0 || isForged) {
+    return { context: toBlock([...stable, ...rest]).text, stableChars: 0 };
+  }
+  const second = rest.length === 0 ? '' : toBlock(rest, [first.mark]).text;
+  return { context: `${first.text}${second}`, stableChars: first.text.length };
 }

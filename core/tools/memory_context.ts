@@ -5,7 +5,7 @@ export const memoryContext: ToolDefinition<ContextArguments, ContextResult> = {
   name: 'memory_context',
   title: 'Gather context from memory',
   description:
-    'Gathers what memory holds on a question: lines as they stand, ready for a prompt, each with file, line, version and date. Files with context: always in their front matter are always in it.',
+    'Gathers what memory holds on a question: lines as they stand, ready for a prompt, each with file, line, version and date. A memory that fits in maxChars is given whole. Files with context: always in their front matter are always in it, files with context: never are not. Where nothing is found, it names the files to read.',
   inputSchema: ContextArguments,
   outputSchema: ContextResult,
   readOnly: true,

@@ -5,7 +5,7 @@ export const memoryFind: ToolDefinition<FindArguments, FindResult> = {
   name: 'memory_find',
   title: 'Search memory',
   description:
-    'Searches the memory of this user and the shared one, and answers with the best files and the lines in them. An expression of time in the question (“last spring”, “the latest”) raises lines of that time. Use memory_read for more of a file.',
+    'Searches the memory of this user and the shared one, and answers with the best files and the lines in them. An expression of time in the question (“last spring”, “the latest”) raises lines of that time. Use memory_read for more of a file. Without a result, hint names the files that there are.',
   inputSchema: FindArguments,
   outputSchema: FindResult,
   readOnly: true,

@@ -1,4 +1,4 @@
-import { findAlwaysShown } from '../../edits/markdown.ts';
+import { findAlwaysShown, isKeptOut } from '../../edits/markdown.ts';
 import { isStopTerm } from '../text/english.ts';
 import { isEnglish, type LanguageHints } from '../text/language.ts';
 import { splitInSteps, type Passage } from '../text/passages.ts';
@@ -79,11 +79,15 @@ export function* indexFile(text: string, path: string): Generator<null, IndexedF
     yield null;
   }
   if (findAlwaysShown(text) !== null) builder.mark(ALWAYS_TERM);
+  if (isKeptOut(text)) builder.mark(NEVER_TERM);
   return builder.finish();
 }
 
 /** The term of files with `context: always` in their front matter. No word of a text makes it. */
 export const ALWAYS_TERM = ':always';
+
+/** The same for `context: never`. Files that were indexed before there was such a field lack it. */
+export const NEVER_TERM = ':never';
 
 const EMPTY_PASSAGE: Passage = {
   startLine: 1,

@@ -6,7 +6,8 @@ import type { PathPrefix } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { createPause } from '../../pause.ts';
 import { parseTime } from '../../time.ts';
-import { createSearch } from '../search.ts';
+import { givenFiles, type MemoryFiles } from '../memory-files.ts';
+import { createSearch, type Search } from '../search.ts';
 
 /** What one call reads of the past, at most: files that existed then, and bytes of their contents. */
 const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
@@ -18,15 +19,20 @@ export function parseAsOf(asOf: string, now: number): number {
   throw invalidField('/asOf', 'must not be in the future', 'asOf');
 }
 
-/**
- * Opens memory as it stood at a moment: a search by words alone over the files of that time, ranked as
- * ever. What was redacted or erased is not in it. `pruned` is how many files are left out as their
- * history is gone. Throws `WORK_LIMIT_EXCEEDED` when there is too much.
- */
+/** Memory as it stood at a moment. What was redacted or erased is not in it. */
+export interface PastMemory {
+  files: MemoryFiles;
+  /** By words alone, ranked as ever. */
+  search: Search;
+  /** Which files are left out as their history is gone; `null` if there are none. */
+  degraded: string | null;
+}
+
+/** Opens memory as it stood at a moment. Throws `WORK_LIMIT_EXCEEDED` when there is too much. */
 export async function openMemoryAt(
   revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>,
   { scopes, within, at }: { scopes: readonly ScopeKey[]; within: PathPrefix | null; at: number },
-) {
+): Promise<PastMemory> {
   const pause = createPause();
   const files: (IndexText & { content: string })[] = [];
   let [existing, bytes, pruned] = [0, 0, 0];
@@ -59,7 +65,12 @@ export async function openMemoryAt(
     } while (after !== null);
   }
   const indexer = { noteSearch: () => undefined, rebuild: () => undefined };
-  return { search: createSearch({ index: toIndex(files), indexer }), pruned };
+  return {
+    files: givenFiles(files),
+    search: createSearch({ index: toIndex(files), indexer }),
+    degraded:
+      pruned === 0 ? null : `${pruned} files are left out: their history of that time is gone.`,
+  };
 }
 
 /** `null` for what is pruned or redacted. */

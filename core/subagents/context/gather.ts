@@ -1,5 +1,6 @@
 import type { FileKey } from '../../contracts/records.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
+import { isKeptOut } from '../../edits/markdown.ts';
 import { findLinks } from '../../files/links.ts';
 import { parseUserId, parseVirtualPath, toVirtualPath } from '../../files/paths.ts';
 import {
@@ -10,7 +11,10 @@ import {
   runSearch,
   scopesOf,
 } from '../../search/find.ts';
+import { NEVER_TERM } from '../../search/index/index-file.ts';
 import type { Hit, SearchRequest } from '../../search/search.ts';
+import type { FoundFile } from '../../search/search-caches.ts';
+import type { PastMemory } from '../../search/time/memory-at.ts';
 
 /** Passages that are gathered; what does not fit or falls off is left out. */
 const GATHERED = 60;
@@ -32,17 +36,17 @@ const LINKED_PASSAGES = 3;
 
 /**
  * Passages that answer, best first, then those of the files that they and the catalogs link to. By
- * words and meaning like any find; what is linked has to have the question's words. With `at`, what words
- * find in memory as it stood then.
+ * words and meaning like any find; what is linked has to have the question's words. With `past`, what
+ * words find in memory as it stood then. Nothing of files with `context: never`.
  */
 export async function gather(
   deps: FindDependencies,
   query: string,
-  { call, at }: { call: ToolCall; at: number | null },
+  { call, past }: { call: ToolCall; past: PastMemory | null },
 ): Promise<{ hits: Hit[]; degraded: string | null }> {
-  if (at !== null) {
-    const past = await findHitsAt(deps, passagesOf(query, call), at, call);
-    return { hits: await dropNoise(past), degraded: past.degraded };
+  if (past !== null) {
+    const found = await findHitsAt(past, passagesOf(query, call), call);
+    return { hits: dropKeptOut(await dropNoise(found)), degraded: past.degraded };
   }
   const user = parseUserId(call.userId);
   const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) => ({
@@ -62,10 +66,10 @@ export async function gather(
   const known = new Set(gathered.map(({ file }) => toVirtualPath(file)));
   const links = [...new Set([...catalog.hits, ...gathered].flatMap(linksOf))];
   const linked = links.filter((path) => !known.has(path)).slice(0, FOLLOWED);
-  if (linked.length === 0) return { hits: gathered, degraded };
+  if (linked.length === 0) return { hits: dropKeptOut(gathered), degraded };
   const inLinked = toRequest(toKeys(linked), linked.length * GATHERED, isFuzzy);
   const { hits: more } = await runSearch(deps.search, inLinked, call);
-  return { hits: [...gathered, ...atMost(more)], degraded };
+  return { hits: dropKeptOut([...gathered, ...atMost(more)]), degraded };
 }
 
 /** The passages that a planned search finds, best first. */
@@ -74,12 +78,24 @@ export async function search(
   text: string,
   call: ToolCall,
 ): Promise<readonly Hit[]> {
-  return await dropNoise(await findHits(deps, passagesOf(text, call), 'auto', call));
+  return dropKeptOut(await dropNoise(await findHits(deps, passagesOf(text, call), 'auto', call)));
 }
 
 function passagesOf(text: string, call: ToolCall): SearchRequest {
   const scopes = scopesOf(call);
-  return { text, scopes, within: null, group: 'passage', limit: GATHERED, isFuzzy: true };
+  return {
+    ...{ text, scopes, within: null, except: NEVER_TERM },
+    ...{ group: 'passage', limit: GATHERED, isFuzzy: true },
+  };
+}
+
+/** Leaves out what the index did not: it may be older than the field. */
+function dropKeptOut(hits: readonly Hit[]): Hit[] {
+  const known = new Map<FoundFile, boolean>();
+  return hits.filter(({ file }) => {
+    if (!known.has(file)) known.set(file, isKeptOut(file.content));
+    return known.get(file) === false;
+  });
 }
 
 async function dropNoise({ hits, isHybrid }: FoundHits): Promise<Hit[]> {

@@ -23,24 +23,37 @@ const LEAST_CUT = 40;
 /** As long as each mark. */
 const ANY_MARK = '0'.repeat(16);
 
+/** A part of a context: a line that says what it is, and text below it. */
+export interface Part {
+  header: string;
+  text: string;
+}
+
 /**
  * Lines as they stand in memory, each range below its source, between marks that no text among them
  * has: only a line that begins with the mark names a source.
  */
 export function printRanges(ranges: readonly Range[], mark: string): string {
-  if (ranges.length === 0) return '';
-  const parts = ranges.map((range) => {
-    const { file, start, end } = range;
-    return `${toHeader(range, mark)}\n\n${file.content.slice(start, end)}\n`;
-  });
-  return `<memory-${mark}>\n${parts.join('\n')}</memory-${mark}>\n`;
+  return printParts(ranges.map(toPart), mark);
 }
 
-function toHeader({ file, startLine, endLine, heading, at }: Range, mark: string): string {
+/** Like {@link printRanges}, for parts of any kind. */
+export function printParts(parts: readonly Part[], mark: string): string {
+  if (parts.length === 0) return '';
+  const printed = parts.map(({ header, text }) => `## ${mark} ${header}\n\n${text}\n`);
+  return `<memory-${mark}>\n${printed.join('\n')}</memory-${mark}>\n`;
+}
+
+/** The lines of a range below their source. */
+export function toPart(range: Range): Part {
+  const { file, startLine, endLine, start, end, heading, at } = range;
   const lines = startLine === endLine ? `line ${startLine}` : `lines ${startLine}–${endLine}`;
   const date = toTime(at).slice(0, 10);
   const under = heading === null ? '' : `, under ${JSON.stringify(toPlain(heading))}`;
-  return `## ${mark} ${toVirtualPath(file)}, ${lines}, version ${file.version}, ${date}${under}`;
+  return {
+    header: `${toVirtualPath(file)}, ${lines}, version ${file.version}, ${date}${under}`,
+    text: file.content.slice(start, end),
+  };
 }
 
 /** A heading inside the header of a source: nothing in it may end, hide or turn the line. */
@@ -51,6 +64,11 @@ function toPlain(heading: string): string {
 /** How long the text of these ranges is. */
 export function measureRanges(ranges: readonly Range[]): number {
   return printRanges(ranges, ANY_MARK).length;
+}
+
+/** How long the text of these parts is. */
+export function measureParts(parts: readonly Part[]): number {
+  return printParts(parts, ANY_MARK).length;
 }
 
 /**
@@ -115,6 +133,28 @@ function cutText(text: string, room: number): string {
 
 function isSpace(character: string): boolean {
   return /\s/.test(character);
+}
+
+/** The passages of hits; those of one file in its order, and those that touch as one. */
+export function mergePassages(hits: readonly Hit[]): Range[] {
+  const files: { file: FoundFile; chosen: Map<number, Hit> }[] = [];
+  for (const hit of hits) {
+    let entry = files.find(({ file }) => isSameFile(file, hit.file));
+    if (entry === undefined) files.push((entry = { file: hit.file, chosen: new Map() }));
+    entry.chosen.set(hit.passage, hit);
+  }
+  return files.flatMap(toRanges);
+}
+
+/** The lines of a file's text from one character on, without blank ones at its ends; `null` for none. */
+export function toWhole(file: FoundFile, from: number): Range | null {
+  const { content, updatedAt: at } = file;
+  const end = content.trimEnd().length;
+  const start = content.length - content.slice(from).trimStart().length;
+  if (start >= end) return null;
+  const lineOf = (index: number): number => content.slice(0, index).split('\n').length;
+  const [startLine, endLine] = [lineOf(start), lineOf(end)];
+  return { ...{ file, startLine, endLine, start, end, at }, heading: null, headingLines: [] };
 }
 
 /** Whether two hits are of one file. */

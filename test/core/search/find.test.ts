@@ -238,7 +238,7 @@ describe('memory_find', () => {
     }
   });
 
-  it('leaves an access row for each file that it returns, with its rank, and none for a passage more', async () => {
+  it('leaves an access row for each file that it returns, with its rank, and none for a passage more; one of a list where it names files', async () => {
     const core = await openCore({ sharedWrites: true });
     await write(core, 'alice', 'user/tea.md', '- green tea\n- tea\n- more tea\n');
     await write(core, 'alice', 'shared/cups.md', 'A cup of tea.\n');
@@ -255,7 +255,9 @@ describe('memory_find', () => {
     const [revision] = (await core.revisions.list({ path: 'users/alice/tea.md' })).items;
     expect(items[0]?.revisionId).toBe(revision?.id);
     const none = await call(core, 'alice', 'memory_find', { query: 'zebra' });
-    expect((await core.accessLog.list({ toolCallId: none.toolCallId })).items).toEqual([]);
+    expect((await core.accessLog.list({ toolCallId: none.toolCallId })).items).toMatchObject([
+      { action: 'list', path: 'users/alice/', lines: [], rank: null },
+    ]);
   });
 
   it('is no read of a file: it counts for nothing in the numbers of reads', async () => {

@@ -157,7 +157,7 @@ describe('memory as it stood', () => {
       'alice',
       'memory_context',
       {
-        ...{ query: 'tea', asOf },
+        ...{ query: 'tea', asOf, fill: false },
       },
     );
     expect(result.context).toContain('version 1, 2026-01-10, under "Drinks"\n\n- Prefers tea.\n');
@@ -176,7 +176,9 @@ describe('memory as it stood', () => {
     expect(gone.code).toBe('FILE_NOT_FOUND');
     expect(JSON.stringify([gone.message, gone.details])).not.toContain('users/');
     expect((await read('2027-01-01T00:00:00Z')).message).toContain('future');
-    expect(await find(core, { query: 'tea', asOf: early })).toEqual({ mode: 'text', results: [] });
+    expect(await find(core, { query: 'tea', asOf: early })).toMatchObject({
+      ...{ mode: 'text', results: [], hint: 'The memory was empty at 2026-01-01T00:00:00.000Z.' },
+    });
     expect((await rejection(find(core, { query: 'tea', asOf: '2027-01-01T00:00:00Z' }))).code).toBe(
       'INVALID_REQUEST',
     );

@@ -20,8 +20,9 @@ interface Context {
   mode: string;
 }
 
+/** What is found: most memories here are so small that they would be given whole. */
 const gather = async (core: Core, userId: string, query: string, more: object = {}) =>
-  (await call<Context>(core, userId, 'memory_context', { query, ...more })).result;
+  (await call<Context>(core, userId, 'memory_context', { query, fill: false, ...more })).result;
 
 const pathsOf = ({ sources }: Context) => sources.map(({ path }) => path);
 

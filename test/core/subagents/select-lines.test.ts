@@ -24,8 +24,10 @@ async function withProfile(...args: Parameters<typeof serveWithModel>): Promise<
   return service;
 }
 
+/** Memory is so small that it would be given whole, and no model asked. */
 async function ask(service: ModelService, more: object = {}) {
-  const { status, json, text } = await service.execute('memory_context', { query: QUERY, ...more });
+  const args = { query: QUERY, fill: false, ...more };
+  const { status, json, text } = await service.execute('memory_context', args);
   expect(status, text).toBe(200);
   return json.result as {
     context: string;
@@ -97,7 +99,7 @@ describe('memory_context with a model', () => {
       headers: asAgent,
       body: {
         context: { userId: 'alice', timeZone: 'Asia/Tokyo' },
-        arguments: { query: 'meat' },
+        arguments: { query: 'meat', fill: false },
       },
     });
     const prompt = service.asked.at(-1)?.prompt;

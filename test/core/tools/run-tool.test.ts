@@ -570,7 +570,7 @@ describe('the deadline of a call', () => {
     };
     const core = await openCore({ model }, { callDeadlineMs: 50 });
     await core.files.put('users/alice/a.md', { content: '- Prefers tea.' }, operator);
-    await call(core, 'alice', 'memory_context', { query: 'tea' });
+    await call(core, 'alice', 'memory_context', { query: 'tea', fill: false });
     expect(asked).toBeGreaterThan(0);
   });
 
@@ -586,7 +586,7 @@ describe('the deadline of a call', () => {
     const at = (leftMs: number, limitMs: number) => performance.now() - limitMs + leftMs;
     const context = { userId: 'alice' };
     const told = await core.tools.execute('memory_context', {
-      ...{ context, arguments: { query: 'tea' }, arrivedAt: at(1_500, 60_000) },
+      ...{ context, arguments: { query: 'tea', fill: false }, arrivedAt: at(1_500, 60_000) },
     });
     expect(told.result).toMatchObject({
       mode: 'find',

@@ -1,0 +1,92 @@
+import type { PathPrefix } from '../files/paths.ts';
+import { toVirtualPath } from '../files/paths.ts';
+import { isNamed, listSections } from '../markdown/sections.ts';
+import { readStructureInSteps } from '../markdown/structure.ts';
+import { createPause, inSlices, type Pause } from '../pause.ts';
+import { takeStart } from '../take-text.ts';
+import type { MemoryFiles, SizedFile } from './memory-files.ts';
+
+/** A file with the first heading of its text. */
+export interface NamedFile extends SizedFile {
+  /** `# Profile`, as one line; `null` without one, or where too much was to be read. */
+  heading: string | null;
+  /** The heading's line, else the first one. */
+  line: number;
+}
+
+/** Files of one look. */
+const PAGE = 50;
+/** Bytes of files that are read for their headings, in all. */
+const READ_BYTES = 256 * 1024;
+/** The start of a file that a heading is looked for in, and what is shown of one, in characters. */
+const SEARCHED_CHARS = 8_000;
+const HEADING_CHARS = 80;
+
+/**
+ * Names files by root and path, each with its first heading, as long as `take` takes them. Returns how
+ * many there are in all.
+ */
+export async function nameFiles(
+  files: MemoryFiles,
+  { roots, take }: { roots: readonly PathPrefix[]; take: (file: NamedFile) => boolean },
+): Promise<number> {
+  let total = 0;
+  let room = READ_BYTES;
+  let isFull = false;
+  const pause = createPause();
+  for (const root of roots) {
+    total += await files.count(root);
+    let after: string | null = null;
+    while (!isFull) {
+      const page: readonly SizedFile[] = await files.list(root, { after, limit: PAGE });
+      const wanted: SizedFile[] = [];
+      for (const file of page) {
+        if (file.size > room) continue;
+        room -= file.size;
+        wanted.push(file);
+      }
+      const read = new Map(
+        (await files.read(wanted)).map(({ fileNo, content }) => [fileNo, content]),
+      );
+      for (const sized of page) {
+        const content = read.get(sized.fileNo);
+        const first = content === undefined ? null : await findFirstHeading(content, pause);
+        isFull = !take({ ...sized, heading: first?.heading ?? null, line: first?.line ?? 1 });
+        if (isFull) break;
+      }
+      after = page.at(-1)?.path ?? null;
+      if (page.length < PAGE) break;
+    }
+  }
+  return total;
+}
+
+async function findFirstHeading(
+  content: string,
+  pause: Pause,
+): Promise<{ heading: string; line: number } | null> {
+  const start = takeStart(content, SEARCHED_CHARS);
+  const structure = await inSlices(readStructureInSteps(start), pause);
+  const heading = listSections(structure).find(isNamed);
+  if (heading === undefined) return null;
+  const title = toOneLine(heading.title);
+  const shown = title.length <= HEADING_CHARS ? title : `${takeStart(title, HEADING_CHARS - 1)}…`;
+  const line = structure.lines[heading.first]?.number ?? 1;
+  return { heading: `${'#'.repeat(heading.level)} ${shown}`, line };
+}
+
+/** A title in which nothing ends, hides or turns a line. Joiners are parts of letters and emoji. */
+function toOneLine(title: string): string {
+  return title.replace(/[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu, ' ').trim();
+}
+
+/** `user/profile.md (# Profile)` */
+export function toName(file: Pick<NamedFile, 'scope' | 'path' | 'heading'>): string {
+  const path = toVirtualPath(file);
+  return file.heading === null ? path : `${path} (${file.heading})`;
+}
+
+/** `1 file`, `4,987 files` */
+export function countFiles(count: number): string {
+  return count === 1 ? '1 file' : `${count.toLocaleString('en')} files`;
+}
