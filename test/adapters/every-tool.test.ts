@@ -116,7 +116,7 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
   });
 
   it('gets the lines that this model selects, with their sources', async () => {
-    const args = { query: 'Does the user drink tea?' };
+    const args = { query: 'Does the user drink tea?', fill: false };
     const call = { name: 'memory_context', arguments: withNulls('memory_context', args, loop) };
     const [text = ''] = await answersTo(loop, service.tools, await newUser(), [call]);
     expect(JSON.parse(text)).toMatchObject({

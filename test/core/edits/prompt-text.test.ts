@@ -133,7 +133,9 @@ describe('every prompt', () => {
         ? { searches: ['tea'] }
         : { lines: [{ path: 'user/a.md', line: 3 }] };
     });
-    const { json } = await service.execute('memory_context', { query: hostile('Which tea?') });
+    const { json } = await service.execute('memory_context', {
+      ...{ query: hostile('Which tea?'), fill: false },
+    });
     expect(prompts).toHaveLength(2);
     for (const prompt of prompts) expect(forgedRows(prompt)).toEqual([]);
     expect(json.result.mode).toBe('model');

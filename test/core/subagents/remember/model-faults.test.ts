@@ -38,7 +38,7 @@ async function misbehave(service: ModelService, way: Misbehaviour): Promise<void
     expect(event, name).toMatchObject({ status: 'error', errorCode: code });
     expect(message, name).toContain(`: ${event?.attributes['reason']}.`);
   }
-  const { status, json } = await service.execute('memory_context', { query: 'tea' });
+  const { status, json } = await service.execute('memory_context', { query: 'tea', fill: false });
   expect(status, name).toBe(200);
   expect(json.result, name).toMatchObject({
     mode: 'find',
