@@ -76,9 +76,7 @@ function toCount({ path, at, isPartial }: Searched, total: number): string {
 function toEmptyText({ path, at, isPartial }: Searched): string {
   const start = path === null ? null : `file whose path starts with ${shorten(path)}`;
   if (at === null) {
-    return start === null
-      ? 'The memory is empty. Nothing is stored yet.'
-      : `There is no ${start}.`;
+    return start === null ? 'The memory is empty. Nothing is stored yet.' : `There is no ${start}.`;
   }
   if (isPartial) return `Of the memory at ${toTime(at)}, no ${start ?? 'file'} can still be read.`;
   return start === null

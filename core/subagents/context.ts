@@ -54,10 +54,8 @@ export function createContext(deps: ContextDependencies): ContextService {
         at === null
           ? null
           : await openMemoryAt(deps.search.revisions, { scopes, within: null, at });
-      const [stable, { hits: found, degraded }] = await Promise.all([
-        readStable(deps, { maxChars, fill, past }, call),
-        gather(deps.search, query, { call, past }),
-      ]);
+      const stable = await readStable(deps, { maxChars, fill, past }, call);
+      const { hits: found, degraded } = await gather(deps.search, query, { call, past });
       const room = maxChars - measureRanges(stable.ranges);
       const hits = withoutShown(found, stable.ranges);
       const isAsked = args.model !== false && past === null && !(fill && stable.isAll);

@@ -51,8 +51,11 @@ export async function takeStable(
     findMarked,
   }: { scopes: readonly ScopeKey[]; maxChars: number; findMarked: () => Promise<MarkedFiles> },
 ): Promise<StablePart> {
-  const measureAll = (never: readonly IndexFileKey[]) =>
-    Promise.all(scopes.map((scope) => measureRoot(memory, { scope, maxChars, never })));
+  const measureAll = async (never: readonly IndexFileKey[]) => {
+    const roots: RootSize[] = [];
+    for (const scope of scopes) roots.push(await measureRoot(memory, { scope, maxChars, never }));
+    return roots;
+  };
   let roots = await measureAll([]);
   let marked: MarkedFiles | null = null;
   if (sumUp(roots) > maxChars || roots.some(({ hasLogs }) => hasLogs)) {
