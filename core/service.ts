@@ -39,7 +39,8 @@ import { createObservability, type Observability } from './telemetry/observabili
 import { createRollUp } from './telemetry/rollups/rollups.ts';
 import { reembed } from './maintenance/reembed.ts';
 import { createReindex } from './maintenance/reindex.ts';
-import { createRemember } from './subagents/remember.ts';
+import { createRemember, type RememberDependencies } from './subagents/remember.ts';
+import { createFiling, type Filing } from './subagents/remember/filing.ts';
 import { removeAllLeftovers } from './maintenance/leftovers.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createErasures, type Erasures } from './erase/erase.ts';
@@ -94,6 +95,7 @@ export interface Core {
   readonly queue: AccessQueue;
   readonly writeHealth: WriteHealth;
   readonly indexer: Indexer;
+  readonly filing: Filing;
   readonly reindex: ReturnType<typeof createReindex>;
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
   readonly embeddings: EmbeddingWorker | null;
@@ -289,6 +291,21 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         return randomBytes(32);
       },
     ));
+  const remember: RememberDependencies | null =
+    model === null
+      ? null
+      : {
+          ...{ files, storage, idempotency, revisions, search, model, now, fenceKey, timeZone },
+          verifier: verifier === null ? model : createModel(verifier),
+          maxFileBytes: settings.limits.maxFileBytes,
+          inboxPath: settings.inboxPath,
+          replyTokens: settings.replyTokens,
+        };
+  const filing = createFiling({
+    ...{ remember, storage, ids, log, now },
+    record: (event) => queue.event(event),
+    checkUser: (userId) => erasures.check(userId),
+  });
   const services: MemoryServices = {
     files,
     history: createReadAt({ revisions, ids, accessQueue: queue, now }),
@@ -298,15 +315,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       replyTokens: settings.replyTokens,
       isFilled: settings.context.fill,
     }),
-    remember:
-      model === null
-        ? null
-        : createRemember({
-            ...{ files, idempotency, revisions, search, model, now, fenceKey, timeZone },
-            verifier: verifier === null ? model : createModel(verifier),
-            maxFileBytes: settings.limits.maxFileBytes,
-            replyTokens: settings.replyTokens,
-          }),
+    remember: remember === null ? null : createRemember(remember, filing),
   };
   const retention = createRetention({
     storage,
@@ -475,6 +484,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     await opening?.catch(() => undefined);
     // New calls are refused by now. Those under way leave their rows in the queue.
     await tools.drain(CLOSE_LIMIT_MS);
+    await filing.stop();
     await retention.stop();
     await restores.stop();
     await erasures.stop();
@@ -509,6 +519,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     queue,
     writeHealth,
     indexer,
+    filing,
     reindex: createReindex({ storage, indexer, ids, log }),
     embeddings,
     reembed: (caller) => reembed({ storage, worker: embeddings, ids }, caller),
@@ -532,6 +543,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       retention.start();
       restores.start();
       erasures.start();
+      filing.start();
       await rewriter.start();
       for (const host of hooks) await host.start();
     },

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { isTimeZone } from '../time-zone.ts';
 import { isAllowedBaseUrl } from './base-url.ts';
+import { isInboxPath } from '../files/inbox-path.ts';
 import type { Option, ReadOptions } from './option.ts';
 
 /** One setting. This is the only place for its name, schema, default and description. */
@@ -241,6 +242,14 @@ export const SETTINGS = {
     default: true,
     env: 'SERVICE_CONTEXT_FILL',
     description: 'Give memory that fits whole in memory_context, unless a call says otherwise.',
+  },
+  inboxPath: {
+    schema: text('^user/[^\\u0000]+\\.md$', 200),
+    default: 'user/inbox.md',
+    env: 'SERVICE_INBOX_PATH',
+    description: 'Memory file of facts that could not be filed.',
+    allowed: 'a path below user/ that ends in .md, and is neither the catalog nor a log',
+    check: isInboxPath,
   },
   sharedWrites: {
     schema: Type.Boolean(),

@@ -23,7 +23,8 @@ function* isRepeat(
   if (lines.length > 0) return false;
   for (const row of remove) {
     const isOther = (other: Row) => !remove.includes(other) && before.isInSection(other, row);
-    if (!(yield* hasAlike(before.live(row.path), toPlain(row.text), isOther))) return false;
+    if ((yield* findAlike(before.live(row.path), toPlain(row.text), isOther)) === null)
+      return false;
   }
   return true;
 }
@@ -31,18 +32,18 @@ function* isRepeat(
 /** Rows between two steps. */
 const ROWS = 500;
 
-/** Whether a row says the same, but for what a repeat may differ in, and is one of those meant. */
-export function* hasAlike(
+/** The first row that says the same, but for what a repeat may differ in, and is one of those meant. */
+export function* findAlike(
   rows: readonly Row[],
   plain: string,
   isMeant: (row: Row) => boolean,
-): Generator<null, boolean> {
+): Generator<null, Row | null> {
   for (const [at, row] of rows.entries()) {
     row.plain ??= toPlain(row.text);
-    if (row.plain === plain && isMeant(row)) return true;
+    if (row.plain === plain && isMeant(row)) return row;
     if (at % ROWS === 0) yield null;
   }
-  return false;
+  return null;
 }
 
 /** A line without what a repeat may differ in. */

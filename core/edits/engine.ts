@@ -1,10 +1,10 @@
 import { inSlices } from '../pause.ts';
-import { classify, type EditClass, hasAlike, toPlain } from './classify.ts';
+import { classify, type EditClass, findAlike, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
 import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { readSubjects, type Subjects } from './subject.ts';
-import { type LineView, type OperationView, toView } from './views.ts';
+import { type LineView, type OperationView, toLineView, toView } from './views.ts';
 import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
 /** An operation as far as code can judge it. */
@@ -18,8 +18,8 @@ export interface ExaminedOperation extends OperationView {
     guard: string | null;
     why: string;
   } | null;
-  /** Whether memory says all of its new lines already. */
-  isKnown: boolean;
+  /** The lines of memory that say all of its new lines already; empty where they do not. */
+  knownBy: readonly LineView[];
 }
 
 /** What an examination goes by beside memory. */
@@ -64,7 +64,7 @@ export function* examineInSteps(
       class: yield* classify(located, workspace),
       signals: yield* findSignals({ located, subjects, before: workspace }),
       fault: null,
-      isKnown: yield* isKnown(workspace, located, { paths, subjects }),
+      knownBy: yield* findKnown(workspace, located, { paths, subjects }),
     };
     yield null;
     const after = workspace.fork(located);
@@ -189,27 +189,29 @@ function toFaulty(
     class: 'meaning',
     signals: [],
     fault: { status, guard: null, why },
-    isKnown: false,
+    knownBy: [],
   };
 }
 
-/** Whether each new line stands already where it would go, or elsewhere about the same. */
-function* isKnown(
+/** The lines that say each new line already, where it would go, or elsewhere about the same. */
+function* findKnown(
   workspace: Workspace,
   { remove, lines, operation: { add }, place }: LocatedOperation,
   { paths, subjects }: { paths: readonly string[]; subjects: Subjects },
-): Generator<null, boolean> {
-  if (add === null || place === null || lines.length === 0) return false;
+): Generator<null, LineView[]> {
+  if (add === null || place === null) return [];
+  const known: LineView[] = [];
   for (const line of lines) {
     const about = subjects.ofLine(line, { path: add.path, headings: place.headings, parents: [] });
     const isMeant = (row: Row) =>
       (remove.length === 0 || remove.includes(row)) &&
       !subjects.differ([subjects.ofRow(row), about]);
-    let isThere = false;
+    let found: Row | null = null;
     for (const path of paths) {
-      isThere ||= yield* hasAlike(workspace.live(path), toPlain(line), isMeant);
+      found ??= yield* findAlike(workspace.live(path), toPlain(line), isMeant);
     }
-    if (!isThere) return false;
+    if (found === null) return [];
+    known.push(toLineView(workspace, found));
   }
-  return true;
+  return known;
 }

@@ -43,8 +43,10 @@ export function parseMarkdown(content: string): MarkdownText {
 }
 
 /** {@link parseMarkdown}, yielding now and then: a file may have 262,144 lines. */
-export function* parseInSteps(content: string): Generator<null, MarkdownText> {
+export function* parseInSteps(given: string): Generator<null, MarkdownText> {
+  const content = toCountedLines(given);
   const { lines, ends } = splitWithEnds(content);
+  if (content !== given) ends.forEach((end, at) => void (ends[at] = end.replace('\n', '\r')));
   yield null;
   const structure = yield* readStructureInSteps(content);
   const isProtected = yield* findProtected(structure, content);
@@ -60,12 +62,17 @@ export function* parseInSteps(content: string): Generator<null, MarkdownText> {
   return {
     lines,
     ends,
-    lineEnd: findLineEnd(content) ?? '\n',
-    endsWithEol: /[\r\n]$/.test(content),
+    lineEnd: findLineEnd(given) ?? '\n',
+    endsWithEol: /[\r\n]$/.test(given),
     isProtected,
     headings,
     headingCount: structure.headings.length,
   };
+}
+
+/** A text whose lines end with `\r` alone, with `\n` in its place: lines are counted by that. */
+export function toCountedLines(content: string): string {
+  return content.includes('\n') ? content : content.replaceAll('\r', '\n');
 }
 
 /** Lines are counted by `\n`. A `\r` within one is a part of it, and one at its end of its end. */

@@ -1,4 +1,5 @@
 import { toLocalDay } from '../time.ts';
+import { toCountedLines } from './markdown.ts';
 import { joinPrompt, promptText, type PromptText, toPromptLine } from './prompt-text.ts';
 import type { EditedFile } from './workspace.ts';
 
@@ -24,7 +25,7 @@ export function* listNumbered(
     days.set(at, day);
     return day;
   };
-  const lines = content.split('\n');
+  const lines = toCountedLines(content).split('\n');
   if (lines.at(-1) === '') lines.pop();
   const numbers = shown === undefined ? null : [...shown].sort((a, b) => a - b);
   const count = numbers?.length ?? lines.length;

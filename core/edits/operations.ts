@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { findJson, parseReply } from '../json-reply.ts';
-import { DREAM_KINDS, VERDICTS } from '../schemas/dreams.ts';
+import { DREAM_KINDS, type REPAIRS, VERDICTS } from '../schemas/dreams.ts';
 import { nullable, strict, strictObject } from '../schemas/shapes.ts';
 import { takeStart } from '../take-text.ts';
 
@@ -19,8 +19,11 @@ export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
   unsure: 'The verifier could not tell whether the result is right.',
 };
 
-/** What an operation does. Each caller of the engine allows some of these. */
-export type EditKind = (typeof DREAM_KINDS)[number] | 'add' | 'update';
+/**
+ * What an operation does. Each caller of the engine allows some of these; `discard` takes a line of the
+ * inbox away, and no model proposes it.
+ */
+export type EditKind = (typeof DREAM_KINDS)[number] | 'add' | 'update' | 'discard';
 
 /** The kinds that `memory_remember` may use. */
 export const REMEMBER_KINDS: readonly EditKind[] = ['add', 'update', 'supersede', 'index'];
@@ -46,12 +49,16 @@ export interface EditOperation {
   remove: readonly LineRef[];
   add: { path: string; heading: string | null; lines: readonly string[] } | null;
   sources: readonly LineRef[];
+  /** What the model got wrong and was mended. */
+  repaired?: readonly (typeof REPAIRS)[number][];
 }
 
 /** A reply taken apart. `malformed` has the numbers of what is not of the form. */
 export interface ParsedEdits {
   operations: EditOperation[];
   malformed: number[];
+  /** The model says that the fact asks to forget something. */
+  isForget?: true;
 }
 
 /**
@@ -79,8 +86,14 @@ const added = strictObject({
   lines: Type.Array(Type.String()),
 });
 
-/** The form of a proposing reply: strict in the way that providers enforce. */
-export function editsSchema(kinds: readonly EditKind[]): JsonSchema {
+/**
+ * The form of a proposing reply: strict in the way that providers enforce. With `hasForget` the reply
+ * says first whether the fact asks to forget something.
+ */
+export function editsSchema(
+  kinds: readonly EditKind[],
+  { hasForget = false }: { hasForget?: boolean } = {},
+): JsonSchema {
   const operation = strictObject({
     kind: Type.Unsafe<EditKind>({ type: 'string', enum: [...kinds] }),
     reason: Type.String({ description: 'One short sentence.' }),
@@ -88,7 +101,11 @@ export function editsSchema(kinds: readonly EditKind[]): JsonSchema {
     add: nullable(added),
     sources: Type.Array(line),
   });
-  return Type.Object({ operations: Type.Array(operation) }, { title: 'memory_edits', ...strict });
+  const forget = { forget: Type.Boolean({ description: 'The fact asks to forget something.' }) };
+  return Type.Object(
+    { ...(hasForget ? forget : {}), operations: Type.Array(operation) },
+    { title: 'memory_edits', ...strict },
+  );
 }
 
 /**
@@ -97,8 +114,9 @@ export function editsSchema(kinds: readonly EditKind[]): JsonSchema {
  */
 export function parseEdits(reply: string, kinds: readonly EditKind[]): ParsedEdits | null {
   if (reply.length > LIMITS.characters) return null;
-  const items = readItems(reply);
-  if (items === null) return null;
+  const read = readItems(reply);
+  if (read === null) return null;
+  const { items, isForget } = read;
   const operations: EditOperation[] = [];
   const malformed: number[] = [];
   for (const [index, item] of items.slice(0, LIMITS.operations).entries()) {
@@ -106,20 +124,27 @@ export function parseEdits(reply: string, kinds: readonly EditKind[]): ParsedEdi
     if (operation === null) malformed.push(index + 1);
     else operations.push(operation);
   }
-  return { operations, malformed };
+  return { operations, malformed, ...(isForget ? { isForget } : {}) };
+}
+
+/** An operation of a reply as the model wrote it, cut to a length that a prompt may have. */
+export function quoteOperation(reply: string, number: number): string {
+  return takeStart(JSON.stringify(readItems(reply)?.items[number - 1] ?? null), LIMITS.line);
 }
 
 const REPLY = { type: 'object', required: ['operations'] };
 
-function readItems(given: string): unknown[] | null {
+function readItems(given: string): { items: unknown[]; isForget: boolean } | null {
   const reply = findJson(given, REPLY);
   const parsed = parseReply(reply);
   if (parsed !== undefined) {
-    const operations = isObject(parsed) ? parsed['operations'] : null;
-    return Array.isArray(operations) ? operations : null;
+    const { operations = null, forget = false } = isObject(parsed) ? parsed : {};
+    return Array.isArray(operations) ? { items: operations, isForget: forget === true } : null;
   }
-  const start = /^\s*\{\s*"operations"\s*:\s*\[/.exec(reply)?.[0].length;
-  return start === undefined ? null : readComplete(reply, start);
+  const begin = /^\s*\{\s*(?:"forget"\s*:\s*(true|false)\s*,\s*)?"operations"\s*:\s*\[/.exec(reply);
+  if (begin === null) return null;
+  const items = readComplete(reply, begin[0].length);
+  return items.length === 0 ? null : { items, isForget: begin[1] === 'true' };
 }
 
 /** The complete objects of a list whose end is missing. */
@@ -159,27 +184,38 @@ function parseOperation(
   if (removed.some(({ text }) => text === null)) return null;
   const texts = [...[...removed, ...named].map(({ text }) => text ?? ''), ...(added?.lines ?? [])];
   if (texts.join('').length > OPERATION_CHARACTERS) return null;
+  const isPathMended = [...removed, ...named, ...(added === null ? [] : [added])].some(
+    ({ isMended }) => isMended,
+  );
   return {
     number,
     kind: kind as EditKind,
     reason: takeStart(reason, LIMITS.line),
-    remove: removed,
-    add: added,
-    sources: named,
+    remove: removed.map(withoutMark),
+    add: added === null ? null : withoutMark(added),
+    sources: named.map(withoutMark),
+    repaired: isPathMended ? ['path'] : [],
   };
 }
 
-function parseRef(value: unknown): LineRef | null {
+/** What was parsed, and whether its path lacked `user/`. */
+type Parsed<T> = T & { isMended: boolean };
+
+function withoutMark<T extends object>({ isMended: _isMended, ...rest }: Parsed<T>): T {
+  return rest as unknown as T;
+}
+
+function parseRef(value: unknown): Parsed<LineRef> | null {
   if (!isObject(value) || typeof value['path'] !== 'string') return null;
   const { path, line = null, text = null } = value;
   if (text !== null && (typeof text !== 'string' || text.length > LIMITS.line)) return null;
   if (line !== null && !Number.isSafeInteger(line)) return null;
   const quoted = typeof text === 'string' && text.trim() !== '' ? text : null;
-  return { path: toOwnPath(path), line: line as number | null, text: quoted };
+  return { ...toOwnPath(path), line: line as number | null, text: quoted };
 }
 
 /** `undefined` for what is not of the form. */
-function parseAdd(value: unknown): EditOperation['add'] | undefined {
+function parseAdd(value: unknown): Parsed<NonNullable<EditOperation['add']>> | null | undefined {
   if (!isObject(value)) return undefined;
   const { path, heading = null, lines } = value;
   if (typeof path !== 'string' || (heading !== null && typeof heading !== 'string')) {
@@ -191,12 +227,14 @@ function parseAdd(value: unknown): EditOperation['add'] | undefined {
   if (added === null) return undefined;
   const title = heading?.replace(/^#+/, '').trim() ?? '';
   if (added.length === 0) return null;
-  return { path: toOwnPath(path), heading: title === '' ? null : title, lines: added };
+  return { ...toOwnPath(path), heading: title === '' ? null : title, lines: added };
 }
 
 /** A missing `user/` is supplied. */
-function toOwnPath(path: string): string {
-  return path === FACT_PATH || /^(?:user|shared)\//.test(path) ? path : `user/${path}`;
+function toOwnPath(path: string): Parsed<{ path: string }> {
+  if (path === FACT_PATH || /^(?:user|shared)\//.test(path)) return { path, isMended: false };
+  // It may be the mark of the fact: see `repairPaths`.
+  return { path: `user/${path}`, isMended: !/^fact[^/]*$/i.test(path) };
 }
 
 function parseList<T>(value: unknown, most: number, parse: (item: unknown) => T | null) {

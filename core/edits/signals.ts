@@ -4,6 +4,7 @@ import { blankOut, missingSpecifics, type Specific, type SpecificKind } from './
 import { finish } from '../pause.ts';
 import { findDates } from '../language/dates.ts';
 import { fold } from '../language/fold.ts';
+import { parseInboxLine, withoutStamp } from './inbox-line.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
 import { resolveTimes, type ResolvedTimes } from '../language/times.ts';
@@ -34,7 +35,9 @@ const FINDERS: Record<Signal, Finder> = {
       return (yield* missingSpecifics(text, left)).some(isOfOther(subjects));
     }
     for (const row of located.remove) {
-      if ((yield* isLost(row.text)) && (yield* isLost(yield* withoutSaid(row, left)))) return true;
+      const said = toSaid(row);
+      if ((yield* isLost(said.text)) && (yield* isLost(yield* withoutTimes(said, left))))
+        return true;
     }
     return false;
   },
@@ -47,7 +50,7 @@ const FINDERS: Record<Signal, Finder> = {
     const said: string[] = [];
     for (const row of [...located.remove, ...located.sources]) {
       yield null;
-      said.push(...phrasesOf(row).flatMap(({ dates }) => dates));
+      said.push(...phrasesOf(toSaid(row)).flatMap(({ dates }) => dates));
     }
     const texts = added.map(({ text }) => text).join('\n');
     return (yield* missingSpecifics(texts, said.join('\n'))).length > 0;
@@ -71,7 +74,7 @@ const FINDERS: Record<Signal, Finder> = {
 
   *conflict({ located: { operation, remove, sources }, subjects }) {
     if (operation.kind !== 'merge') return false;
-    const texts = [...remove, ...sources].map(({ text }) => text);
+    const texts = [...remove, ...sources].map(({ text }) => withoutStamp(text));
     return yield* hasConflict(texts, isOfOther(subjects));
   },
 
@@ -164,12 +167,20 @@ function isOfOther(subjects: Subjects): (specific: Specific) => boolean {
 }
 
 /** What words of time in a line meant when it was written. */
-function phrasesOf({ text, at }: Row): ResolvedTimes['phrases'] {
+function phrasesOf({ text, at }: DatedText): ResolvedTimes['phrases'] {
   return at === null ? [] : resolveTimes(text, new Date(at).toISOString().slice(0, 10)).phrases;
 }
 
+type DatedText = Pick<Row, 'text' | 'at'>;
+
+/** A line of the inbox without its stamp, which says when it was said and is no part of the fact. */
+function toSaid({ text, at }: DatedText): DatedText {
+  const said = parseInboxLine(text);
+  return said === null ? { text, at } : { text: withoutStamp(text), at: Date.parse(said.day) };
+}
+
 /** A line without the words of time that what is left has as a date. */
-function* withoutSaid(row: Row, left: string): Generator<null, string> {
+function* withoutTimes(row: DatedText, left: string): Generator<null, string> {
   let { text } = row;
   for (const { phrase, dates } of phrasesOf(row)) {
     const at = fold(text).indexOf(phrase);

@@ -4,6 +4,7 @@ import { readLanguageHints } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
 import { isOpener } from '../language/sentence-starters.ts';
 import { isTopic, relationOf } from '../language/words.ts';
+import { parseInboxLine } from './inbox-line.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
 import { fold } from '../language/fold.ts';
 import { takeStart } from '../take-text.ts';
@@ -81,12 +82,14 @@ export function* readSubjects(
     subject?.name !== null && subject?.relation === null && own.has(subject.name) ? null : subject;
 
   function ofLine(text: string, { path, headings, parents }: Place): Subject | null {
-    const bare = toBare(text);
-    const places = [bare, ...[...parents].reverse()];
+    const said = parseInboxLine(text);
+    // Wherever such a line stands, it is about the speaker, or whom it names.
+    const places = said === null ? [toBare(text), ...[...parents].reverse()] : [said.text];
     for (const one of places) {
       const leading = readLeading(one, { named, isEnglish: isEnglishLine });
       if (leading !== null) return withoutUser(leading);
     }
+    if (said !== null) return said.speaker === null ? null : withoutUser(readTitle(said.speaker));
     const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '');
     for (const title of [...[...headings].reverse(), file]) {
       const named = readTitle(title);

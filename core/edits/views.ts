@@ -27,16 +27,7 @@ export function toView(
   workspace: Workspace,
   { operation: { add }, remove, sources, lines, place }: LocatedOperation,
 ): OperationView {
-  const toLine = (row: Row): LineView => ({
-    path: row.path,
-    line: row.line,
-    heading:
-      row.path === FACT_PATH
-        ? null
-        : toTrail([...workspace.headingsOf(row), ...workspace.parentsOf(row)]),
-    text: row.text,
-    at: row.at,
-  });
+  const toLine = (row: Row) => toLineView(workspace, row);
   return {
     remove: remove.map(toLine),
     add:
@@ -45,6 +36,13 @@ export function toView(
         : { path: add.path, heading: toTrail(place.headings), lines },
     sources: sources.map(toLine),
   };
+}
+
+/** The view of a line. */
+export function toLineView(workspace: Workspace, row: Row): LineView {
+  const { path, line, text, at } = row;
+  const above = [...workspace.headingsOf(row), ...workspace.parentsOf(row)];
+  return { path, line, heading: path === FACT_PATH ? null : toTrail(above), text, at };
 }
 
 /** Whether two views have the same lines in the same places; numbers and dates may differ. */

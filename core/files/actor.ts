@@ -2,7 +2,7 @@ import { invalidField } from '../errors.ts';
 import { INVISIBLE } from './paths.ts';
 
 /** Actors that only the service itself uses. */
-const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
+const RESERVED = new Set(['admin', 'dream-agent', 'filing-agent', 'import', 'playground']);
 
 const DEFAULT_ACTOR = 'agent';
 const MAX_LENGTH = 64;

@@ -36,6 +36,18 @@ export const SIGNALS = [
   'older_source',
 ] as const;
 
+/** What a model may get wrong in an operation without loss, and what is then mended. */
+export const REPAIRS = [
+  'fact',
+  'path',
+  'heading',
+  'bullet',
+  'quote',
+  'line',
+  'source',
+  'space',
+] as const;
+
 /** The states of an operation of a run. */
 export const OPERATION_STATUSES = [
   'applied',
@@ -74,6 +86,9 @@ export const AdminDreamOperation = strictObject({
     description: 'certain: code can tell that nothing is lost, so no verdict is needed.',
   }),
   signals: Type.Array(Type.Enum([...SIGNALS])),
+  repaired: Type.Array(Type.Enum([...REPAIRS]), {
+    description: 'What the model got wrong in the form of the operation, and was mended.',
+  }),
   verdict: nullable(Type.Enum([...VERDICTS]), { description: 'null: the verifier was not asked.' }),
   status: Type.Enum([...OPERATION_STATUSES], {
     description: 'applied: in a dry run, it would be.',

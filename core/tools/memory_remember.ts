@@ -6,7 +6,7 @@ export const memoryRemember: ToolDefinition<RememberArguments, RememberResult> =
   name: 'memory_remember',
   title: 'Remember a fact',
   description:
-    'Files a fact where it belongs in this user’s memory: corrects the line that it changes, adds one, or takes one away (“Forget …”). What a second look refuses is named in refused. Needs a configured model.',
+    'Files a fact where it belongs in this user’s memory: corrects the line that it changes, adds one, or takes one away (“Forget …”). What a second look refuses is named in refused; the whole fact is then kept in the inbox, as it is when the model fails. Needs a configured model.',
   inputSchema: RememberArguments,
   outputSchema: RememberResult,
   readOnly: false,
@@ -36,6 +36,7 @@ export const memoryRemember: ToolDefinition<RememberArguments, RememberResult> =
       ],
       refused: [],
       unchanged: false,
+      filed: 'all',
     },
   },
   unavailable: (services) => (services.remember === null ? 'MODEL_NOT_CONFIGURED' : null),

@@ -9,7 +9,7 @@ import type { ShownPart } from './snapshot.ts';
 export type OperationStatus = AdminDreamOperation['status'];
 
 /** An operation of a run, and what became of it. Its paths are virtual. */
-export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'isKnown'> {
+export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'knownBy'> {
   verdict: Verdict | null;
   status: OperationStatus;
   guard: string | null;

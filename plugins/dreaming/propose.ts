@@ -1,6 +1,7 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
+import { repair } from '../../core/edits/repair.ts';
 import { DREAM_KINDS, parseEdits, type Verdict } from '../../core/edits/operations.ts';
 import {
   parseVerdicts,
@@ -101,7 +102,8 @@ export async function propose(
   }
 
   const known = await findKnown(context, run, request.user);
-  const fresh = parsed.operations.filter((operation) => !known.has(keyOf(operation)));
+  const mended = await repair(memory, parsed.operations);
+  const fresh = mended.filter((operation) => !known.has(keyOf(operation)));
   const checking = run.trace.start('dream.check', 'check operations');
   const editLimits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
   const examined = await examine(memory, fresh, { limits: editLimits });
@@ -122,7 +124,7 @@ export async function propose(
   return {
     ...{ snapshot, memory, operations },
     malformed: parsed.malformed.length,
-    repeated: parsed.operations.length - fresh.length,
+    repeated: mended.length - fresh.length,
     verifier: verdicts === null ? null : (host.verifier?.model ?? null),
   };
 }
@@ -131,7 +133,7 @@ function toRunOperation(
   examined: ExaminedOperation,
   { verdict, mode, dryRun }: { verdict: Verdict | null; mode: 'auto' | 'review'; dryRun: boolean },
 ): RunOperation {
-  const { fault, isKnown: _isKnown, ...rest } = examined;
+  const { fault, knownBy: _knownBy, ...rest } = examined;
   const { status, isPreselected, why } = decide(examined, { verdict, mode });
   const decided = { ...rest, verdict, guard: fault?.guard ?? null };
   if (dryRun && status === 'waiting') {

@@ -126,6 +126,7 @@ function toOperationView(one: RunOperation, run: DreamRunRecord): AdminDreamOper
     sources: toLines(one.sources),
     class: one.class,
     signals: [...one.signals],
+    repaired: [...(operation.repaired ?? [])],
     ...{ verdict, status, guard, why },
     // A run that has not ended shows what it is about to write: nobody decides on that.
     preselected: one.isPreselected && run.isWaiting,

@@ -61,7 +61,7 @@ export async function planWrite(
   for (const one of chosen) {
     const [located] =
       one.isUnlocated === true ? await examine(memory, [one.operation], { limits }) : [];
-    examined.push(located ?? { ...one, fault: null, isKnown: false });
+    examined.push(located ?? { ...one, fault: null, knownBy: [] });
   }
   return { ...(await applyEdits(memory, examined, { limits })), overBudget };
 }

@@ -1,5 +1,7 @@
 import { examineInSteps, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { GUARDS } from '../../core/edits/guards.ts';
+import { repairLines, repairPaths } from '../../core/edits/repair.ts';
+import { atOnce } from '../../core/pause.ts';
 import { DREAM_KINDS, parseEdits, REMEMBER_KINDS } from '../../core/edits/operations.ts';
 import type { EditedMemory } from '../../core/edits/workspace.ts';
 
@@ -46,9 +48,6 @@ export function examineAll(
   const kinds = memory.fact === undefined ? DREAM_KINDS : REMEMBER_KINDS;
   const parsed = parseEdits(JSON.stringify({ operations }), kinds)?.operations ?? [];
   const guards = Object.fromEntries(Object.entries(GUARDS).filter(([name]) => !off.includes(name)));
-  const steps = examineInSteps(memory, parsed, { limits: EDIT_LIMITS, guards });
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  const mended = atOnce(repairLines(repairPaths(parsed, memory), memory));
+  return atOnce(examineInSteps(memory, mended, { limits: EDIT_LIMITS, guards }));
 }

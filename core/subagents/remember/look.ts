@@ -1,6 +1,7 @@
 import type { FileKey } from '../../contracts/records.ts';
 import type { ListedFile, ToolCall } from '../../contracts/tool.ts';
 import { INDEX_PATH } from '../../edits/guards.ts';
+import { toCountedLines } from '../../edits/markdown.ts';
 import type { EditOperation } from '../../edits/operations.ts';
 import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
 import { MemoryError } from '../../errors.ts';
@@ -20,6 +21,8 @@ export interface LookDependencies {
   files: Files;
   revisions: Pick<Revisions, 'lineTimes'>;
   search: FindDependencies;
+  /** A line that is left out, as if it did not stand there: that of the fact that is being filed. */
+  hidden?: { path: string; text: string };
 }
 
 /** Memory as far as it was looked at. */
@@ -73,18 +76,19 @@ export async function look(
     shown.set(file.path, file);
     return true;
   };
-  if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
+  if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(deps, INDEX_PATH, call));
   const logged: ShownLines[] = [];
   for (const hits of byFile(found)) {
     const [{ file }] = hits;
     const path = toVirtualPath(file);
     if (shown.has(path)) continue;
-    const { version, content } = file;
-    const numbers = content.length <= WHOLE_CHARS ? null : toNumbers(hits);
-    const parts = numbers === null ? {} : { shown: numbers };
+    const { version } = file;
+    const { content, line } = withoutHidden(deps, file.content, path);
+    const found = content.length <= WHOLE_CHARS ? null : toNumbers(hits);
+    const parts = found === null ? {} : { shown: withoutNumber(found, line) };
     if (!show({ path, version, content, ...parts })) continue;
     const lines =
-      numbers === null ? [{ startLine: 1, endLine: countLines(content) }] : toLineRanges(numbers);
+      found === null ? [{ startLine: 1, endLine: countLines(file.content) }] : toLineRanges(found);
     logged.push({ file, lines });
   }
   await logShown(search, { shown: logged, action: 'find' }, call);
@@ -92,10 +96,35 @@ export async function look(
   const others = listed.filter(({ path, size }) => !shown.has(path) && size <= WHOLE_CHARS);
   for (const { path, size } of others.sort(newestFirst)) {
     if (size > room || shown.size >= SHOWN_FILES) break;
-    show(await readFile(files, path, call));
+    show(await readFile(deps, path, call));
   }
   const paths = new Set([...listed.map(({ path }) => path), ...shown.keys()]);
   return { files: [...shown.values()], paths, fact, isPartial };
+}
+
+/** The files that have the words of a fact, by these alone; nobody is shown them. */
+export async function lookByWords(
+  { search }: LookDependencies,
+  fact: string,
+  call: ToolCall,
+): Promise<SeenMemory> {
+  const request = {
+    text: fact,
+    scopes: [toScope(parseUserId(call.userId))],
+    within: null,
+    group: 'file',
+    limit: SHOWN_FILES,
+    isFuzzy: false,
+  } as const;
+  const { hits } = await findHits(search, request, 'text', call);
+  const files = hits
+    .map(({ file }) => ({
+      path: toVirtualPath(file),
+      version: file.version,
+      content: file.content,
+    }))
+    .filter(({ path }) => isOpen(path));
+  return { files, paths: new Set(files.map(({ path }) => path)), fact, isPartial: true };
 }
 
 /**
@@ -119,14 +148,15 @@ export async function lookUp(
   }
   for (const path of changed) {
     if (!paths.has(path)) continue;
-    const file = known.get(path) ?? (await readIfThere(deps.files, path, call));
+    const file = known.get(path) ?? (await readIfThere(deps, path, call));
     if (file === null) paths.delete(path);
     if (file === null || file.times !== undefined) continue;
     const { version, times } = await deps.revisions.lineTimes({
       scope,
       path: path.slice('user/'.length),
     });
-    known.set(path, version === file.version ? { ...file, times } : file);
+    const isSame = version === file.version && deps.hidden?.path !== path;
+    known.set(path, isSame ? { ...file, times } : file);
   }
   return { ...memory, paths, files: [...known.values()] };
 }
@@ -144,7 +174,7 @@ export async function lookAgain(
   const read = new Set(memory.files.map(({ path }) => path));
   for (const path of new Set([...read, ...changed])) {
     const isThere = read.has(path) || (await exists(deps.files, path, call));
-    const file = isThere ? await readIfThere(deps.files, path, call) : null;
+    const file = isThere ? await readIfThere(deps, path, call) : null;
     if (file === null) paths.delete(path);
     else {
       paths.add(path);
@@ -189,14 +219,76 @@ async function exists(files: Files, path: string, call: ToolCall): Promise<boole
   }
 }
 
-async function readFile(files: Files, path: string, call: ToolCall): Promise<EditedFile> {
-  const { version, content } = await files.read({ path }, call);
-  return { path, version, content };
+async function readFile(
+  deps: Pick<LookDependencies, 'files' | 'hidden'>,
+  path: string,
+  call: ToolCall,
+): Promise<EditedFile> {
+  const { version, content } = await deps.files.read({ path }, call);
+  return { path, version, content: withoutHidden(deps, content, path).content };
 }
 
-async function readIfThere(files: Files, path: string, call: ToolCall): Promise<EditedFile | null> {
+/** A content without the line that is left out, and the number that it had. */
+function withoutHidden(
+  { hidden }: Pick<LookDependencies, 'hidden'>,
+  content: string,
+  path: string,
+): { content: string; line: number | null } {
+  if (hidden?.path !== path) return { content, line: null };
+  return withoutLine(content, hidden.text) ?? { content, line: null };
+}
+
+/** A content without a line, its line end included, and the number of the line; `null` where it has none. */
+export function withoutLine(
+  content: string,
+  text: string,
+): { content: string; line: number } | null {
+  const found = findLine(content, text);
+  if (found === null) return null;
+  const { start, end, line } = found;
+  const lineEnd = /^(?:\r\n|\n|\r)?/.exec(content.slice(end, end + 2))?.[0].length ?? 0;
+  return { content: content.slice(0, start) + content.slice(end + lineEnd), line };
+}
+
+/** A content with another text in the place of a line. */
+export function replaceLine(content: string, text: string, by: string): string {
+  const found = findLine(content, text);
+  if (found === null) return content;
+  return content.slice(0, found.start) + by + content.slice(found.end);
+}
+
+function findLine(
+  content: string,
+  text: string,
+): { start: number; end: number; line: number } | null {
+  for (let start = content.indexOf(text); start !== -1; start = content.indexOf(text, start + 1)) {
+    const end = start + text.length;
+    const isWhole =
+      (start === 0 || /[\r\n]/.test(content.charAt(start - 1))) &&
+      (end === content.length || /[\r\n]/.test(content.charAt(end)));
+    if (!isWhole) continue;
+    return { start, end, line: toCountedLines(content).slice(0, start).split('\n').length };
+  }
+  return null;
+}
+
+/** Numbers of lines, once a line is gone. */
+function withoutNumber(numbers: ReadonlySet<number>, line: number | null): Set<number> {
+  if (line === null) return new Set(numbers);
+  return new Set(
+    [...numbers].flatMap((number) =>
+      number === line ? [] : [number < line ? number : number - 1],
+    ),
+  );
+}
+
+async function readIfThere(
+  deps: Pick<LookDependencies, 'files' | 'hidden'>,
+  path: string,
+  call: ToolCall,
+): Promise<EditedFile | null> {
   try {
-    return await readFile(files, path, call);
+    return await readFile(deps, path, call);
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'FILE_NOT_FOUND') return null;
     throw error;

@@ -7,7 +7,12 @@ import {
   SEARCHES_PROMPT,
   SEARCHES_PROMPT_VERSION,
 } from '../../../core/subagents/context/prompt.ts';
-import { REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT } from '../../../core/subagents/remember/prompt.ts';
+import {
+  REMEMBER_PROMPT_VERSION,
+  REPAIR_PROMPT,
+  REPAIR_PROMPT_VERSION,
+  SYSTEM_PROMPT,
+} from '../../../core/subagents/remember/prompt.ts';
 import * as dream from '../../../plugins/dreaming/prompt.ts';
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
@@ -16,9 +21,10 @@ describe('a prompt', () => {
   // When this fails, a word was changed: give the prompt its next version, then the new hash.
   it.each([
     [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-3 486710f8e349'],
-    [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-2 585b8045072a'],
-    [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-1 4e4ddf773784'],
+    [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-3 ef7d36df881b'],
+    [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-2 27596b5f3b17'],
     [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],
+    [REPAIR_PROMPT_VERSION, REPAIR_PROMPT, 'remember-repair-1 a2d3e10e447a'],
     [LINES_PROMPT_VERSION, LINES_PROMPT, 'context-lines-1 ff9190ecf069'],
   ])('%s has another version when a word of it changes', (version, text, expected) => {
     expect(`${version} ${hash(text)}`).toBe(expected);

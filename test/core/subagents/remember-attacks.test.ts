@@ -121,8 +121,12 @@ it('is stopped in code, whatever the verifier says, when a patched line swaps a 
     service.says(() => ({ operations: [update('- Has 2 cats', added)] }));
   swap('- Has 4 cats');
   const refused = await service.execute('memory_remember', { text: 'Has 3 cats' });
-  expect(refused.json.result).toMatchObject({ writes: [], refused: [{ lines: ['- Has 4 cats'] }] });
+  expect(refused.json.result).toMatchObject({
+    filed: 'inbox',
+    refused: [{ lines: ['- Has 4 cats'] }],
+  });
+  expect(await service.read(PATH)).toBe('# A\n\n- Has 2 cats\n');
   swap('- Has 3 cats');
-  const stored = await service.execute('memory_remember', { text: 'Has 3 cats' });
-  expect(stored.json.result.writes).toHaveLength(1);
+  const stored = await service.execute('memory_remember', { text: 'Has three cats' });
+  expect(stored.json.result).toMatchObject({ filed: 'all', writes: [{ path: PATH }] });
 });

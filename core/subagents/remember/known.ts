@@ -1,0 +1,100 @@
+import { parseInboxLine, withoutStamp } from '../../edits/inbox-line.ts';
+import type { LineView } from '../../edits/views.ts';
+import { readSubjects } from '../../edits/subject.ts';
+import { type EditedMemory, toBare, Workspace } from '../../edits/workspace.ts';
+import { toLineView } from '../../edits/views.ts';
+import { withDigits } from '../../language/number-words.ts';
+import { hasNegation, modalsOf } from '../../language/words.ts';
+import { isStopTerm } from '../../search/text/english.ts';
+import { isEnglishText, toTokens } from '../../search/text/tokenise.ts';
+import { readWords } from '../../search/text/words.ts';
+import type { Question } from './prompt.ts';
+
+/** How much alike a fact and a line must be. */
+type Likeness =
+  /** Word for word, but for stop words, order of spelling and endings. */
+  | 'same'
+  /** The line has every word of the fact that means something. Somebody says that it is known. */
+  | 'covered';
+
+/** Rows between two steps. */
+const ROWS = 500;
+/** Words for whom a fact is about, which a line about the user leaves out. */
+const USER = new Set(['user', 'nutzer', 'benutzer', 'usuario', 'utilisateur', 'utente']);
+
+/**
+ * The lines of memory that say a fact, one for each sentence of it; `null` where a sentence is said by
+ * none. A line about somebody else, with another denial or with another "may" does not say it, and of
+ * a fact with words such as "yesterday" no line of the inbox from another day.
+ */
+export function* findSaying(
+  memory: EditedMemory,
+  { fact, speaker, day, times }: Pick<Question, 'fact' | 'speaker' | 'day' | 'times'>,
+  likeness: Likeness,
+): Generator<null, LineView[] | null> {
+  const isTimed = times.phrases.length > 0;
+  const workspace = yield* Workspace.open({ files: memory.files, paths: memory.paths });
+  const paths = memory.files.map(({ path }) => path);
+  const subjects = yield* readSubjects(workspace, paths);
+  const nowhere = { path: '', headings: speaker === null ? [] : [speaker], parents: [] };
+  const found: LineView[] = [];
+  for (const sentence of toSentences(fact)) {
+    const wanted = toTerms(sentence, sentence);
+    if (wanted.length === 0) continue;
+    const about = subjects.ofLine(sentence, nowhere);
+    let line: LineView | null = null;
+    for (const path of paths) {
+      if (line !== null) break;
+      for (const [at, row] of workspace.live(path).entries()) {
+        if (at % ROWS === 0) yield null;
+        if (row.heading !== null || row.text.trim() === '') continue;
+        const stamp = parseInboxLine(row.text);
+        if (isTimed && stamp !== null && stamp.day !== day) continue;
+        const said = toBare(withoutStamp(row.text));
+        if (!isAlike(sentence, said, { above: workspace.headingsOf(row), likeness })) continue;
+        if (subjects.differ([subjects.ofRow(row), about])) continue;
+        line = toLineView(workspace, row);
+        break;
+      }
+    }
+    if (line === null) return null;
+    found.push(line);
+  }
+  return found.length === 0 ? null : found;
+}
+
+function isAlike(
+  sentence: string,
+  said: string,
+  { above, likeness }: { above: readonly string[]; likeness: Likeness },
+): boolean {
+  // Most lines share no word: they are done with soonest.
+  const both = `${sentence}\n${said}`;
+  const wanted = toTerms(sentence, both);
+  const own = toTerms(said, both);
+  const isSaid =
+    likeness === 'same'
+      ? wanted.length === own.length && wanted.every((term, at) => term === own[at])
+      : isCovered(wanted, [...own, ...above.flatMap((title) => toTerms(title, both))]);
+  if (!isSaid || hasNegation(sentence) !== hasNegation(said)) return false;
+  const [one, other] = [modalsOf(sentence), modalsOf(said)];
+  return one.size === other.size && [...one].every((modal) => other.has(modal));
+}
+
+function isCovered(wanted: readonly string[], given: readonly string[]): boolean {
+  const known = new Set(given);
+  return wanted.every((term) => known.has(term));
+}
+
+/** The words of a text that mean something, in order; `surrounding` tells the language. */
+function toTerms(text: string, surrounding: string): string[] {
+  const tokens = toTokens(readWords(withDigits(text)), isEnglishText(surrounding));
+  return tokens.map(({ term }) => term).filter((term) => !isStopTerm(term) && !USER.has(term));
+}
+
+function toSentences(fact: string): string[] {
+  return fact
+    .split(/\n|(?<=[.!?。！？])\s+/u)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== '');
+}
