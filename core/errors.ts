@@ -229,7 +229,6 @@ export const ERROR_CODES = {
     actions: {
       maxFilesPerUser:
         'Remove or merge files that are not needed. An operator can raise SERVICE_MAX_FILES_PER_USER.',
-      maxWrites: 'Allow more with maxWrites (up to 20), or give fewer facts at once.',
     },
   },
   IDEMPOTENCY_KEY_REUSED: {

@@ -180,6 +180,18 @@ export const SIGNALS: Readonly<Record<Signal, Omit<Wording, 'tone'>>> = {
   },
 };
 
+/** What was mended in an operation. */
+export const REPAIRS: Readonly<Record<AdminDreamOperation['repaired'][number], string>> = {
+  fact: 'the mark of the fact',
+  path: 'a path',
+  heading: 'a heading among the lines',
+  bullet: 'a bullet',
+  quote: 'a quotation',
+  line: 'the number of a line',
+  source: 'a source that is not needed',
+  space: 'empty lines',
+};
+
 /** The verdict of the second model. */
 export const VERDICTS: Readonly<Record<Verdict, Wording>> = {
   keeps: {

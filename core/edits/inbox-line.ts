@@ -55,7 +55,9 @@ export function toOneLine(text: string): string {
     .toWellFormed()
     .replace(INVISIBLE, '')
     .trim()
-    .replace(/(\\*)⏎/g, '$1$1\\⏎')
+    .replace(/⏎/g, (sign, at: number, whole: string) => {
+      return `${'\\'.repeat(countSlashes(whole, at) + 1)}${sign}`;
+    })
     .replace(LINE_ENDS, ' ⏎ ')
     .replace(/(?!\t)\p{Cc}/gu, ' ')
     .replace(/<(\\*)!--/g, '<$1\\!--')
@@ -64,10 +66,23 @@ export function toOneLine(text: string): string {
 }
 
 function toManyLines(line: string): string {
-  return line
+  const parts = line
     .replace(/--(\\*)\\>/g, '--$1>')
     .replace(/<(\\*)\\!--/g, '<$1!--')
-    .replace(/ ⏎ |(\\+)⏎/g, (_match, slashes?: string) =>
-      slashes === undefined ? '\n' : `${slashes.slice((slashes.length + 1) / 2)}⏎`,
-    );
+    .replaceAll(' ⏎ ', '\n')
+    .split('⏎');
+  return parts
+    .map((part, at) => {
+      // Of each sign that the fact has, one more than half of the backslashes before it are ours.
+      const own = at === parts.length - 1 ? 0 : Math.ceil(countSlashes(part, part.length) / 2);
+      return part.slice(0, part.length - own);
+    })
+    .join('⏎');
+}
+
+/** Backslashes right before a place. */
+function countSlashes(text: string, at: number): number {
+  let from = at;
+  while (text.charAt(from - 1) === '\\') from -= 1;
+  return at - from;
 }

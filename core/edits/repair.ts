@@ -1,5 +1,7 @@
 import { inSlices } from '../pause.ts';
+import { parseHeading } from '../markdown/structure.ts';
 import type { REPAIRS } from '../schemas/dreams.ts';
+import { takeStart } from '../take-text.ts';
 import { isBlank, toCountedLines } from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef } from './operations.ts';
 import { toPromptLine } from './prompt-text.ts';
@@ -142,10 +144,19 @@ class QuotedFile {
   mend(ref: LineRef): { ref: LineRef; repaired: Repair[] } | null {
     if (ref.text === null) return null;
     const exact = this.#exact.get(toBare(toPromptLine(ref.text))) ?? [];
+    // Of several, the number decides: see `Workspace.locate`.
+    if (exact.length > 1) return null;
     const [first] = exact;
     if (first !== undefined) {
-      const isOff = exact.length === 1 && (ref.line ?? 0) > 0 && ref.line !== first;
-      return isOff ? { ref: { ...ref, line: first }, repaired: ['line'] } : null;
+      const line = this.#lines?.[first - 1] ?? '';
+      const isQuoted = toPromptLine(ref.text).trim() === line.trim();
+      const isOff = (ref.line ?? 0) > 0 && ref.line !== first;
+      const repaired: Repair[] = [
+        ...(isQuoted ? [] : ['quote' as const]),
+        ...(isOff ? ['line' as const] : []),
+      ];
+      const mended = { ...ref, line: first, ...(isQuoted ? {} : { text: line }) };
+      return repaired.length === 0 ? null : { ref: mended, repaired };
     }
     const fits = this.#loose.get(toLoose(ref.text)) ?? [];
     const [number] = fits;
@@ -169,16 +180,21 @@ function note(index: Map<string, number[]>, key: string, number: number): void {
 function toLoose(text: string): string {
   // The number that the prompt shows in front of each line.
   const line = text.trim().replace(/^\d{1,6}(?: \d{4}-\d{2}-\d{2})?\| ?/, '');
-  return toBare(line)
+  const loose = toBare(line)
     .normalize('NFC')
     .replace(/^[•·‣◦–—]\s*/u, '')
     .replace(/[\u2018\u2019\u201a\u201b\u2032`´]/gu, "'")
     .replace(/[\u201c\u201d\u201e\u201f\u2033«»]/gu, '"')
     .replace(/[\u2010-\u2015\u2212]/gu, '-')
-    .replace(/[.。!！;；,，:：…]+$/u, '')
     .replace(/\s+/gu, ' ')
     .trim();
+  let end = loose.length;
+  while (FINAL.includes(loose.charAt(end - 1)) && end > 0) end -= 1;
+  return takeStart(loose, end).trim();
 }
+
+/** What may end a line. */
+const FINAL = '.。!！;；,，:：…';
 
 /** New lines as they should have been: a heading where it belongs, one line each, with a bullet. */
 function repairAdded(
@@ -192,7 +208,7 @@ function repairAdded(
   let lines = add.lines.flatMap((line) => line.split(/\r?\n/));
   if (lines.length > add.lines.length) repaired.add('space');
   const wanted = lines.findIndex((line) => !isBlank(line));
-  const title = /^ {0,3}#{1,6}\s+(\S.*?)\s*#*\s*$/.exec(lines[wanted] ?? '')?.[1];
+  const title = parseHeading(lines[wanted] ?? '')?.title;
   const isSame = title !== undefined && title.toLowerCase() === heading?.toLowerCase();
   // In place of a line, a heading would part what stands below it.
   if (title !== undefined && (isSame || (heading === null && remove.length === 0))) {

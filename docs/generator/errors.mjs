@@ -47,7 +47,6 @@ const SITUATIONS = {
   wrongSecrets: 'After too many wrong secrets',
   streams: 'With too many live streams',
   maxFilesPerUser: 'With `maxFilesPerUser` in `details.limit`',
-  maxWrites: 'With `maxWrites` in `details.limit`',
 };
 
 /** @param {string} situation */

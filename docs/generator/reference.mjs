@@ -86,6 +86,13 @@ export function renderReference({
           text: remember.SYSTEM_PROMPT,
         },
         {
+          title: 'memory_remember: refused operations',
+          purpose: 'Proposes again what was refused for its form.',
+          source: 'core/subagents/remember/prompt.ts',
+          version: remember.REPAIR_PROMPT_VERSION,
+          text: remember.REPAIR_PROMPT,
+        },
+        {
           title: 'Dreaming',
           purpose: 'Proposes what to merge, correct, move and list.',
           source: 'plugins/dreaming/prompt.ts',

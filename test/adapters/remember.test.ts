@@ -54,7 +54,12 @@ describe.each([
     const remembered = await rememberConversation(runnerOf(), CONVERSATION, options);
     expect(remembered.map(({ message }) => message)).toEqual([1, 6]);
     expect(remembered[0]?.result.writes).toMatchObject([{ path: 'user/profile.md', version: 2 }]);
-    expect(await service.admin(`revisions?userId=${userId}&actor=chat`)).toHaveLength(1);
+    // What the model finds no place for is kept in the inbox.
+    expect(remembered[1]?.result).toMatchObject({
+      filed: 'inbox',
+      writes: [{ path: 'user/inbox.md' }],
+    });
+    expect(await service.admin(`revisions?userId=${userId}&actor=chat`)).toHaveLength(2);
     const prompts = JSON.stringify(
       memoryModel.provider.received.slice(seen).map(({ body }) => body),
     );

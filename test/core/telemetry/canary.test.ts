@@ -336,7 +336,10 @@ describe('what a provider says when it fails', () => {
       await core.indexer.drain();
       await core.embeddings?.drain().catch(() => undefined);
     }
-    const remembered = await execute('memory_remember', { text });
+    const remembered = await execute('memory_remember', { text, forget: true });
+    const kept = await execute('memory_remember', { text: 'Likes tea.' });
+    expect(kept.json.result.filed, name).toBe('inbox');
+    found['kept'] = kept.text;
     expect(remembered.json.error.message, name).toMatch(why);
     found['error'] = remembered.text + JSON.stringify(remembered.headers);
     const find = await execute('memory_find', { query: CANARY });

@@ -593,7 +593,11 @@ describe('the deadline of a call', () => {
       degraded: expect.stringMatching(/^The model failed: the provider did not answer in/),
     });
     const remembered = core.tools.execute('memory_remember', {
-      ...{ context, arguments: { text: 'She likes tea.' }, arrivedAt: at(1_500, 150_000) },
+      ...{
+        context,
+        arguments: { text: 'Forget tea.', forget: true },
+        arrivedAt: at(1_500, 150_000),
+      },
     });
     expect((await rejection(remembered)).code).toBe('MODEL_TIMEOUT');
   });

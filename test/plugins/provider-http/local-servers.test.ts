@@ -177,7 +177,7 @@ describe.each(SERVERS)('with $name', ({ answer, loading, unknown }) => {
     const core = await openAt(unknown.behaviour);
     const content = '- The user drinks green tea.\n';
     await call(core, 'alice', 'memory_write', { path: 'user/profile.md', content });
-    const fact = { text: 'The user drinks coffee.' };
+    const fact = { text: 'Forget what I drink.', forget: true };
     await expect(call(core, 'alice', 'memory_remember', fact)).rejects.toMatchObject({
       code: 'MODEL_FAILED',
       message: expect.stringMatching(unknown.why) as string,
