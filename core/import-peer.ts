@@ -54,13 +54,15 @@ export async function importPeer<Module extends object>(
   };
   const tried = packages.map((name) => `${name}@${PEERS[name].install}`);
   for (const name of packages) {
-    const version = findVersion(name);
+    const version = findPeerVersion(name);
     if (version === null || !isOlder(version, PEERS[name].oldest)) continue;
     const needed = `${name} ${PEERS[name].oldest} or newer`;
     throw refuse(`needs ${needed}, and ${version} is installed`, tried);
   }
   const lacksPart = (cause?: unknown) => {
-    const found = packages.map((name) => `${name} ${findVersion(name) ?? 'of an unknown version'}`);
+    const found = packages.map(
+      (name) => `${name} ${findPeerVersion(name) ?? 'of an unknown version'}`,
+    );
     const problem = `can't work with ${found.join(' and ')}, which lacks a part that it needs`;
     return refuse(problem, tried, cause);
   };
@@ -71,7 +73,7 @@ export async function importPeer<Module extends object>(
     const { code, message = '' } = Object(cause) as { code?: unknown; message?: string };
     if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw lacksPart(cause);
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
-    const isThere = packages.every((name) => findVersion(name) !== null);
+    const isThere = packages.every((name) => findPeerVersion(name) !== null);
     const isMissing =
       message.startsWith('Cannot find package') ||
       packages.some((name) => message.startsWith(`Cannot find module '${name}'`));
@@ -87,7 +89,7 @@ export async function importPeer<Module extends object>(
  * The installed version of a package, found as Node finds it from here; `null` where it is not there,
  * or where nothing can be looked up, as in a bundle.
  */
-function findVersion(name: PeerName): string | null {
+export function findPeerVersion(name: PeerName): string | null {
   try {
     const { readFileSync } = process.getBuiltinModule('node:fs');
     let folder = new URL('.', import.meta.url);

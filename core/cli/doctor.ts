@@ -1,120 +1,97 @@
 import { ConfigError } from '../config/error.ts';
-import { loadConfig, type LoadedConfig, openProvider } from '../config/index.ts';
-import { type SettingKey, settingOf } from '../config/settings.ts';
-import type { Embedder } from '../contracts/embedder.ts';
-import { type EmbeddingModelFamily, findEmbeddingModel } from '../embedding-models.ts';
-import { toMemoryError } from '../errors.ts';
-import { explainProviderError } from '../provider-failure.ts';
-import { createEmbedding } from '../search/embedding/embedding.ts';
-import { awaitEmbedder } from './await-embedder.ts';
+import { describeDatabase, loadConfig, type LoadedConfig } from '../config/index.ts';
+import { withDeadline } from '../deadline.ts';
+import { useProxies } from '../proxy.ts';
 import type { Command, CommandContext } from './command.ts';
+import { checkAllowedHosts } from './doctor/allowed-hosts.ts';
+import { checkConfiguration } from './doctor/configuration.ts';
+import { checkDatabase } from './doctor/database.ts';
+import { checkDisk } from './doctor/disk.ts';
+import { checkEmbedder } from './doctor/embedder.ts';
+import { checkExporters } from './doctor/exporter.ts';
+import { type Finding, problem, toProblem } from './doctor/finding.ts';
+import { checkModel, checkVerifier } from './doctor/models.ts';
+import { checkMcpSdk, checkPackages } from './doctor/packages.ts';
+import { checkSecrets } from './doctor/secrets.ts';
 import { EXIT_FAILED } from './failure.ts';
 import { writeOutput } from './streams.ts';
 
-/** No model has vectors of this length, so that the answer shows the real one. */
-const NO_LENGTH = 65_536;
+/** What a check may take. An embedder may have to download its model, and shows how far it is. */
+const LIMIT_MS = 45_000;
+const EMBEDDER_LIMIT_MS = 3_600_000;
 
 /**
- * `memory-service doctor`: embeds two sentences and says which model answered, how long its vectors
- * are, how long it took, and which settings to change. It does not open the database. Exits with
- * code 1 if the embedder can't be used.
+ * `memory-service doctor`: checks everything that the service depends on, also while a server runs on
+ * the same database, and writes nothing. Exits with code 1 if something that is configured does not
+ * work.
  */
 export const doctor: Command = {
-  summary: 'Embed a sentence; say model, length and time, and what to set for the embedder.',
+  summary: 'Check configuration, database, disk, secrets, models, embedder and the rest.',
+  flags: { json: { value: null, summary: 'Print the findings as JSON.' } },
+  exitCodes: '0: all that is configured works. 1: something does not.',
   run,
 };
 
+type Check = readonly [name: string, finding: Promise<Finding>];
+
 async function run(context: CommandContext): Promise<void> {
-  const loaded = await loadConfig(context);
-  const embedder = await openWithAnyLength(loaded);
-  if (embedder === null) {
-    print(['No embedder is configured: finds use words only. Set SERVICE_EMBEDDING_PROVIDER.']);
-    return;
+  const isJson = context.flags.has('json');
+  const findings: ({ check: string } & Finding)[] = [];
+  for (const [check, pending] of await startChecks(context)) {
+    const finding = await pending;
+    findings.push({ check, ...finding });
+    if (!isJson) writeOutput(toText(check, finding));
   }
-  const findings = await examine(loaded, embedder);
-  print(findings.lines);
-  if (!findings.isUsable) process.exitCode = EXIT_FAILED;
+  const isFailed = findings.some(({ state }) => state === 'problem');
+  if (isJson) writeOutput(`${JSON.stringify({ ok: !isFailed, findings }, null, 2)}\n`);
+  if (isFailed) process.exitCode = EXIT_FAILED;
 }
 
-/** Opens the embedder; where only the length of its vectors is missing, with one that can't be. */
-async function openWithAnyLength(loaded: LoadedConfig): Promise<Embedder | null> {
+/** Starts all checks at once; each ends within its limit. */
+async function startChecks(context: CommandContext): Promise<readonly Check[]> {
+  let loaded: LoadedConfig;
   try {
-    return await openProvider(loaded, 'embedder');
+    loaded = await loadConfig(context);
   } catch (error) {
-    const { cause } = error as Error;
-    if (!(cause instanceof ConfigError) || cause.key !== 'dimensions') throw error;
-    if (loaded.values['embedder.dimensions'] !== null) throw error;
-    const values = { ...loaded.values, 'embedder.dimensions': NO_LENGTH };
-    return await openProvider({ ...loaded, values }, 'embedder');
+    if (!(error instanceof ConfigError)) throw error;
+    return [['configuration', Promise.resolve(problem(error.message))]];
   }
+  useProxies(loaded.proxies);
+  const described = describeDatabase(loaded);
+  const database = checkDatabase(loaded, described);
+  const start = (name: string, work: Promise<Finding> | Finding, limitMs = LIMIT_MS): Check => {
+    const late = () => new Error('late');
+    const limited = withDeadline(Promise.resolve(work), limitMs, late).catch((error: unknown) =>
+      (error as Error).message === 'late'
+        ? problem(`no answer in ${limitMs / 1_000} s`)
+        : toProblem(error),
+    );
+    return [name, limited];
+  };
+  return [
+    start('configuration', checkConfiguration(loaded)),
+    start(
+      'database',
+      database.then((found) => found.database),
+    ),
+    start('disk', checkDisk(loaded, described)),
+    start('secrets', checkSecrets(loaded, described)),
+    start('allowed hosts', checkAllowedHosts(loaded)),
+    start(
+      'clock',
+      database.then((found) => found.clock),
+    ),
+    start('model', checkModel(loaded)),
+    start('verifier', checkVerifier(loaded)),
+    start('exporter', checkExporters(loaded)),
+    start('MCP SDK', checkMcpSdk()),
+    start('packages', checkPackages(loaded)),
+    start('embedder', checkEmbedder(loaded), EMBEDDER_LIMIT_MS),
+  ];
 }
 
-async function examine(
-  loaded: LoadedConfig,
-  embedder: Embedder,
-): Promise<{ lines: string[]; isUsable: boolean }> {
-  const { name, model, dimensions, maxTokens } = embedder;
-  const waitMs = loaded.values['search.embedTimeoutMs'];
-  const lines = [`Embedder:    ${name}, model ${model}`];
-  const embedding = createEmbedding(embedder, { questionMs: waitMs });
-  const times: number[] = [];
-  // The first call may load the model.
-  for (let call = 0; call < 2; call += 1) {
-    try {
-      times.push(Math.ceil(await awaitEmbedder(embedding)));
-    } catch (error) {
-      return { lines: [...lines, ...explain(error)], isUsable: false };
-    }
-  }
-  const [first = 0, second = 0] = times;
-  lines.push(
-    `Vectors:     ${dimensions} numbers`,
-    `Time:        ${first} ms, then ${second} ms`,
-    maxTokens === undefined
-      ? 'Reads:       passages of any length'
-      : `Reads:       ${maxTokens} tokens; longer passages are embedded in parts`,
-  );
-  const family = findEmbeddingModel(model);
-  const changes = family === null ? [] : adviseOn(embedder, family);
-  if (second > waitMs) changes.push(['search.embedTimeoutMs', String(2 * second)]);
-  if (changes.length > 0) {
-    lines.push(`Set${family === null ? '' : ` for a model of the family ${family.family}`}:`);
-    lines.push(...changes.map(([key, value]) => `  ${settingOf(key).env}="${value}"`));
-  } else if (family === null) {
-    lines.push('The model is not known here: look up its prefixes and its most tokens.');
-  } else lines.push(`All is set for a model of the family ${family.family}.`);
-  return { lines, isUsable: true };
-}
-
-type Change = [key: SettingKey, value: string];
-
-/** The settings that differ from what is known of the model. */
-function adviseOn(
-  { prefixes, maxTokens }: Embedder,
-  { maxTokens: read, questionPrefix, passagePrefix }: EmbeddingModelFamily,
-): Change[] {
-  const changes: Change[] = [];
-  if ((prefixes?.question ?? '') !== questionPrefix) {
-    changes.push(['embedder.questionPrefix', questionPrefix]);
-  }
-  if ((prefixes?.passage ?? '') !== passagePrefix) {
-    changes.push(['embedder.passagePrefix', passagePrefix]);
-  }
-  if (maxTokens !== undefined && maxTokens > read) {
-    changes.push(['embedder.maxTokens', String(read)]);
-  }
-  return changes;
-}
-
-function explain(error: unknown): string[] {
-  const { problem, vectorLength } = toMemoryError(error).details ?? {};
-  const lines = [`It can't be used: ${explainProviderError(error) ?? 'the provider failed'}.`];
-  if (problem === 'other_dimensions' && typeof vectorLength === 'number') {
-    lines.push('Set:', `  ${settingOf('embedder.dimensions').env}=${vectorLength}`);
-  }
-  return lines;
-}
-
-function print(lines: readonly string[]): void {
-  writeOutput(`${lines.join('\n')}\n`);
+function toText(check: string, { state, text, details = [] }: Finding): string {
+  const mark = state === 'off' ? '-' : state;
+  const lines = [`${mark.padEnd(8)} ${check.padEnd(14)} ${text}`, ...details];
+  return `${lines.join('\n')}\n`;
 }

@@ -35,7 +35,7 @@ export async function decideSecrets(
   given: GivenSecrets,
   options: { host: string; database: string; file: string },
 ): Promise<Secrets & { warnings: readonly string[] }> {
-  const problems = findProblems(given);
+  const problems = findSecretProblems(given);
   if (options.database === 'sqlite' && isLoopback(options.host)) {
     const kept = await keepSecrets(given, options.file);
     const warnings = problems
@@ -104,16 +104,18 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-interface Problem {
+/** What is wrong with a given secret. */
+export interface SecretProblem {
   key: 'apiKey' | 'adminSecret';
   message: string;
   isMissing: boolean;
 }
 
-function findProblems({ apiKey, adminSecret }: GivenSecrets): Problem[] {
-  const problems: Problem[] = [];
+/** The secrets that are missing or weak. */
+export function findSecretProblems({ apiKey, adminSecret }: GivenSecrets): SecretProblem[] {
+  const problems: SecretProblem[] = [];
   const keys = apiKey ?? [];
-  const check = (key: Problem['key'], name: string, secret: string | null) => {
+  const check = (key: SecretProblem['key'], name: string, secret: string | null) => {
     const isMissing = secret === null;
     const message = isMissing ? 'is not set' : findWeakness(secret);
     if (message !== null) problems.push({ key, message: `${name} ${message}`, isMissing });

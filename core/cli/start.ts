@@ -15,6 +15,7 @@ import { MemoryError } from '../errors.ts';
 import { listen, type ListeningServer } from '../http/server.ts';
 import { createMemoryService, type MemoryService } from '../index.ts';
 import { EXIT_FAILED, explainFailure, StartError } from './failure.ts';
+import { isEveryAddress } from './hosts.ts';
 import { createLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';
 import { claimDatabase, type Claim } from './owner.ts';
@@ -196,15 +197,13 @@ const LISTEN_FAILURES: Readonly<
 };
 
 function toUrl({ address }: ListeningServer, { values }: LoadedConfig): string {
-  const isEveryAddress = address.address === '0.0.0.0' || address.address === '::';
-  const host = isEveryAddress ? '127.0.0.1' : values.host.replace(/^\[|\]$/g, '');
+  const host = isEveryAddress(address.address) ? '127.0.0.1' : values.host.replace(/^\[|\]$/g, '');
   const name = host.includes(':') ? `[${host}]` : host;
   return `http://${name}:${address.port}${values.basePath}`;
 }
 
 function warnOfHosts({ values }: LoadedConfig, log: Logger): void {
-  const isEveryAddress = ['0.0.0.0', '::', '[::]'].includes(values.host);
-  if (isEveryAddress && values.allowedHosts === null) {
+  if (isEveryAddress(values.host) && values.allowedHosts === null) {
     log.warn(
       { host: values.host },
       'only loopback names are accepted as Host: set SERVICE_ALLOWED_HOSTS to the names that clients use',

@@ -182,10 +182,7 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
     if (findOwnPlugin(own) === null || plugins.some(({ name }) => name === own)) continue;
     plugins.push(await produce('plugin', own, toLookup(loaded, 'plugins')));
   }
-  const exporters: TraceExporter[] = [];
-  for (const [index, given] of listOf(parts.exporters, 'exporters', file).entries()) {
-    exporters.push(await produce('exporter', given, toLookup(loaded, `exporters[${index}]`)));
-  }
+  const exporters = await openExporters(loaded);
   const warnings: string[] = [];
   const telemetry = await openTelemetryExporter(loaded, warnings);
   if (telemetry !== null) exporters.push(telemetry);
@@ -273,7 +270,8 @@ export function storageOfFile({ file, origins }: LoadedConfig): unknown {
   return source === 'default' || source === 'file' ? file?.parts.storage : undefined;
 }
 
-async function openStorage(
+/** Imports and creates the storage, without opening it. Throws a `ConfigError`. */
+export async function openStorage(
   loaded: LoadedConfig,
 ): Promise<{ storage: Storage; database: Database }> {
   const { values, origins, cwd } = loaded;
@@ -328,8 +326,8 @@ export async function openProvider<K extends 'model' | 'embedder'>(
   return produce(kind, { plugin, options }, lookup);
 }
 
-/** The model provider with another model; `null` if the model verifies its own edits. */
-async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null> {
+/** The model provider with another model, or the verifier of the config file; `null` if the model verifies its own edits. */
+export async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null> {
   const { values, file } = loaded;
   const given = file?.parts.verifier;
   if (given !== undefined) return produce('verifier', given, toLookup(loaded, 'verifier'));
@@ -338,7 +336,18 @@ async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null>
   return openProvider({ ...loaded, values: { ...values, 'model.name': name } }, 'model');
 }
 
-async function openTelemetryExporter(
+/** The exporters of the config file. Throws a `ConfigError`. */
+export async function openExporters(loaded: LoadedConfig): Promise<TraceExporter[]> {
+  const { file } = loaded;
+  const exporters: TraceExporter[] = [];
+  for (const [index, given] of listOf(file?.parts.exporters, 'exporters', file).entries()) {
+    exporters.push(await produce('exporter', given, toLookup(loaded, `exporters[${index}]`)));
+  }
+  return exporters;
+}
+
+/** The exporter that the standard variables name; `null` for none, with a warning for a wrong one. */
+export async function openTelemetryExporter(
   { telemetry, cwd }: LoadedConfig,
   warnings: string[],
 ): Promise<TraceExporter | null> {

@@ -112,6 +112,8 @@ export interface Storage {
   backUp?(target: string): Promise<void>;
   /** What `init` would do to the schema; called before it, and changes nothing. */
   planMigration?(): Promise<MigrationPlan>;
+  /** What `memory-service doctor` says of the database; called before `init`, and changes nothing. */
+  examine?(): Promise<StorageExamination>;
   /** Optional: without it dreaming is disabled. */
   readonly dreams?: DreamStore;
 }
@@ -121,6 +123,14 @@ export interface StorageOptions {
   log: Logger;
   /** The service's clock, milliseconds. Leases go by the database's clock instead. */
   now: () => number;
+}
+
+/** A database as it answers before it is opened. */
+export interface StorageExamination {
+  /** As the database says it: `10.11.6-MariaDB`. */
+  version: string;
+  /** Its clock in milliseconds; `null` where that is the clock of this process. */
+  now: number | null;
 }
 
 /** The steps from the present schema to the one that this version of the service needs. */

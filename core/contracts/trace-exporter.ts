@@ -16,6 +16,11 @@ export interface TraceExporter {
    */
   open?(service: ExporterServices): Promise<void>;
   export(events: readonly EventRecord[]): Promise<void>;
+  /**
+   * Resolves if what it exports to takes an export without spans; rejects with the reason. Called by
+   * `memory-service doctor`, without `open`.
+   */
+  check?(): Promise<void>;
   /** Counts of spans since the start. */
   counters?(): SpanCounters;
   /**

@@ -1,7 +1,7 @@
 import type { ExporterServices, TraceExporter } from '../../core/contracts/trace-exporter.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { readActiveContext, runWithSpan } from './app-context.ts';
-import { openPipeline, type Pipeline } from './pipeline.ts';
+import { openPipeline, type Pipeline, sendNothing } from './pipeline.ts';
 import { importSdk, type OtlpSdk } from './sdk.ts';
 import { type OtlpOptions, type OtlpSettings, readSettings } from './settings.ts';
 
@@ -34,6 +34,7 @@ export function otlp(options: OtlpOptions = {}): TraceExporter {
       if (running === null) throw new MemoryError('INTERNAL', 'The exporter is not open.');
       for (const event of events) running.pipeline.add(event);
     },
+    check: async () => sendNothing(await importSdk(settings.protocol), settings),
     counters: () =>
       running?.pipeline.counters() ?? { queued: 0, exported: 0, dropped: 0, failed: 0 },
     activeContext: () => (running === null ? null : readActiveContext(running.sdk.api)),

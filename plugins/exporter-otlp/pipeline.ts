@@ -1,7 +1,7 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import type { EventRecord } from '../../core/contracts/records.ts';
 import type { ExporterServices, SpanCounters } from '../../core/contracts/trace-exporter.ts';
-import { openAgents } from './agent.ts';
+import { type Agents, openAgents } from './agent.ts';
 import type { OtlpSdk } from './sdk.ts';
 import type { OtlpSettings } from './settings.ts';
 import { countSpans, createTraces } from './spans.ts';
@@ -75,10 +75,7 @@ export async function openPipeline(
     const resource = defaultResource()
       .merge(resourceFromAttributes(own))
       .merge(detectResources({ detectors: [envDetector] }));
-    const exporter = new sdk.OTLPTraceExporter({
-      headers: { ...settings.headers },
-      httpAgentOptions: agents.create,
-    });
+    const exporter = createExporter(sdk, settings, agents);
     const processor = new sdk.node.BatchSpanProcessor(counting(exporter));
     const config = { resource, spanProcessors: [processor] };
     return { processor, startTrace: createTraces(sdk, { version, hashUserId, config }) };
@@ -112,6 +109,31 @@ export async function openPipeline(
       agents.destroy();
     },
   };
+}
+
+/** Sends an export without spans. Rejects with what the collector, or the way to it, says. */
+export async function sendNothing(sdk: OtlpSdk, settings: OtlpSettings): Promise<void> {
+  const agents = await openAgents(settings.environment);
+  const exporter = withEnvironment(settings.environment, () =>
+    createExporter(sdk, settings, agents),
+  );
+  try {
+    await new Promise<void>((resolve, reject) => {
+      exporter.export([], ({ code, error }) => {
+        if (code === 0) return resolve();
+        const { message = '', code: reason } = (error ?? {}) as NodeJS.ErrnoException;
+        const said = takeStart(message, REASON_LIMIT) || String(reason ?? 'no reason');
+        reject(new Error(`the collector does not take spans: ${said}`));
+      });
+    });
+  } finally {
+    await exporter.shutdown().catch(() => undefined);
+    agents.destroy();
+  }
+}
+
+function createExporter(sdk: OtlpSdk, { headers }: OtlpSettings, agents: Agents): SpanExporter {
+  return new sdk.OTLPTraceExporter({ headers: { ...headers }, httpAgentOptions: agents.create });
 }
 
 /**

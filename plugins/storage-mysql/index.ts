@@ -3,7 +3,7 @@ import { createStorage } from '../storage-knex/storage.ts';
 import { MysqlDatabase } from './mysql-database.ts';
 import type { MysqlOptions } from './options.ts';
 import { parseMysqlOptions } from './options.ts';
-import { planMysqlMigration } from './plan-migration.ts';
+import { examineMysql, planMysqlMigration } from './plan-migration.ts';
 
 export type { MysqlOptions, TlsMode } from './options.ts';
 
@@ -21,5 +21,6 @@ export function mysql(options: MysqlOptions): Storage {
   return {
     ...createStorage(new MysqlDatabase(settings)),
     planMigration: () => planMysqlMigration(settings),
+    examine: () => examineMysql(settings),
   };
 }

@@ -2,7 +2,7 @@ import { readOptions } from '../../core/config/option.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { createStorage } from '../storage-knex/storage.ts';
 import { backUpFile } from './backup.ts';
-import { planSqliteMigration } from './plan-migration.ts';
+import { examineSqlite, planSqliteMigration } from './plan-migration.ts';
 import { SQLITE_OPTIONS, type SqliteOptions } from './options.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
@@ -27,6 +27,7 @@ export function sqlite(options: SqliteOptions): Storage {
     filename,
     ...(driver === null ? {} : { driver }),
     planMigration: () => planSqliteMigration(settings),
+    examine: () => examineSqlite(settings),
     // A temporary database needs no backup.
     ...(filename === ':memory:'
       ? {}

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import type { MigrationPlan } from '../../core/contracts/storage.ts';
+import type { MigrationPlan, StorageExamination } from '../../core/contracts/storage.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import { planMigration } from '../storage-knex/schema/migrate.ts';
 import { loadSqliteModule } from './drivers/load.ts';
+import type { SqliteConnection } from './connection.ts';
 import { resolveOnlyName } from './database-path.ts';
 import { readSchemaVersion } from './sqlite-database.ts';
 import type { SqliteSettings } from './options.ts';
@@ -12,15 +13,35 @@ export async function planSqliteMigration({
   filename,
   driver,
 }: Pick<SqliteSettings, 'filename' | 'driver'>): Promise<MigrationPlan> {
-  if (filename === ':memory:') return planMigration(0);
+  const version = await readFile({ filename, driver }, readSchemaVersion);
+  return planMigration(version ?? 0);
+}
+
+/** Says which SQLite it is. The clock is that of this process. */
+export async function examineSqlite(
+  settings: Pick<SqliteSettings, 'filename' | 'driver'>,
+): Promise<StorageExamination> {
+  const version = await readFile(settings, async (connection) => {
+    const [row] = await connection.all('select sqlite_version() as version', []);
+    return String(row?.['version']);
+  });
+  return { version: version ?? 'no file yet', now: null };
+}
+
+/** Reads something of the file, and writes nothing; `null` if there is no file. */
+async function readFile<T>(
+  { filename, driver }: Pick<SqliteSettings, 'filename' | 'driver'>,
+  read: (connection: SqliteConnection) => Promise<T>,
+): Promise<T | null> {
+  if (filename === ':memory:') return null;
   const path = await resolveOnlyName(filename);
-  if (!existsSync(path)) return planMigration(0);
+  if (!existsSync(path)) return null;
   const native = await loadSqliteModule(driver);
   try {
     const connection = await native.open(path, { busyTimeoutMs: 2_000 });
     try {
       await connection.exec('pragma query_only = on');
-      return planMigration(await readSchemaVersion(connection));
+      return await read(connection);
     } finally {
       await connection.close();
     }

@@ -136,6 +136,7 @@ export function emptyStorage(): WholeStorage {
     inspection: { scopes: list, scope: nothing, files: list, pruned: list, orphans: list },
     backUp: done,
     planMigration: () => Promise.resolve({ from: 1, to: 1, steps: [] }),
+    examine: () => Promise.resolve({ version: '1', now: null }),
     dreams: {
       user: nothing,
       changedUsers: list,
