@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   revert: async () => (await import('./history/revert.ts')).revert,
   restore: async () => (await import('./history/restore.ts')).restore,
   release: async () => (await import('./release.ts')).release,
+  embedder: async () => (await import('./embedder/embedder.ts')).embedder,
   doctor: async () => (await import('./doctor.ts')).doctor,
   mcp: async () => (await import('./mcp.ts')).mcp,
   new: async () => (await import('./new.ts')).newCommand,

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig, type LoadedConfig } from '../config/index.ts';
 import type { MemoryServiceConfig } from '../config/service.ts';
-import type { EmbeddingProgress } from '../contracts/admin.ts';
-import { createEmbedding } from '../search/embedding/embedding.ts';
-import { createEmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import { createIndexer } from '../search/index/indexer.ts';
 import { createSearchCaches } from '../search/search-caches.ts';
 import type { Reindexing } from '../contracts/admin.ts';
-import { awaitEmbedder } from './await-embedder.ts';
 import type { Command, CommandContext } from './command.ts';
+import { awaitVectors, embedHere, readProgress } from './embed-memory.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
@@ -35,7 +32,7 @@ async function run(context: CommandContext): Promise<void> {
   if (context.flags.has('embeddings')) {
     const texts = await workOnMemory<number>(loaded, {
       there: reembedThere,
-      here: (config) => reembedHere(loaded, config),
+      here: (config) => embedHere(loaded, config, { isAnew: true }),
     });
     writeOutput(`The vectors were made anew: ${texts} texts.\n`);
     return;
@@ -69,57 +66,11 @@ function reindexHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
   });
 }
 
-/** Returns the number of texts. */
-function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise<number> {
-  const { embedder = null } = config;
-  if (embedder === null) throw new StartError(NO_EMBEDDER);
-  return withStorage(loaded, config, async (storage) => {
-    const { vectors } = storage;
-    if (vectors === undefined) throw new StartError(`${storage.name} keeps no vectors.`);
-    const log = createLog(loaded.values.logLevel);
-    const caches = createSearchCaches({ listsPassages: true });
-    const indexer = createIndexer({ store: storage.index, log, caches });
-    const embedding = createEmbedding(embedder, { questionMs: 1_000 });
-    const { index, config: entries } = storage;
-    const deps = { embedding, vectors, index, config: entries, indexer, log };
-    const worker = createEmbeddingWorker(deps);
-    const show = createProgress('texts');
-    try {
-      // An embedder that fails must not cost the vectors that there are.
-      await awaitEmbedder(embedding);
-      await worker.reembed();
-      await worker.drain((done) => show(done, null));
-      return (await worker.progress()).textsEmbedded;
-    } finally {
-      await worker.stop();
-      await indexer.stop();
-    }
-  });
-}
-
-const NO_EMBEDDER = 'No embedder is configured: set SERVICE_EMBEDDING_PROVIDER and its settings.';
-
-async function reembedThere({ ask }: RunningServer, address: string): Promise<number> {
-  interface Status {
-    embedder: { progress: EmbeddingProgress | null };
-  }
-  const before = (await ask<Status>('GET', 'status')).embedder.progress;
+async function reembedThere(server: RunningServer, address: string): Promise<number> {
+  const before = await readProgress(server);
   if (before === null) throw new StartError(`The server at ${address} has no embedder.`);
-  await ask('POST', 'reembed');
-  const show = createProgress('texts');
-  for (;;) {
-    const { progress } = (await ask<Status>('GET', 'status')).embedder;
-    const { state, textsEmbedded, textsWaiting, lastFailureReason } = progress ?? before;
-    const done = Math.max(0, textsEmbedded - before.textsEmbedded);
-    if (state === 'idle') return done;
-    if (state === 'paused') {
-      throw new StartError(
-        `The embedder of the server at ${address} fails (${lastFailureReason ?? 'no reason'}): the server goes on by itself once it answers.`,
-      );
-    }
-    show(done, done + textsWaiting);
-    await sleep(POLL_MS);
-  }
+  await server.ask('POST', 'reembed');
+  return await awaitVectors(server, { address, before });
 }
 
 async function reindexThere({ ask }: RunningServer, address: string): Promise<number> {

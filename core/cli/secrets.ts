@@ -268,8 +268,11 @@ function takeKept(value: unknown): string | null {
   throw new TypeError('not a good secret');
 }
 
-/** Atomic, and never readable by others, not even for a moment. */
-async function writeAtomically(file: string, content: string): Promise<void> {
+/**
+ * Writes a file that only this user can read: at once, and not readable by others even for a moment.
+ * Throws a `ConfigError` that names the file.
+ */
+export async function writeAtomically(file: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
     const handle = await open(temporary, 'wx', 0o600);

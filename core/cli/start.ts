@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -10,6 +10,7 @@ import {
   type LoadedConfig,
 } from '../config/index.ts';
 import type { Logger } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError } from '../errors.ts';
 import { listen, type ListeningServer } from '../http/server.ts';
@@ -24,6 +25,10 @@ import { decideSecrets, isLoopback, placeOfSecrets } from './secrets.ts';
 /** The time limit of a shutdown, and the part of it for requests in progress. */
 const SHUTDOWN_MS = 25_000;
 const REQUESTS_MS = 20_000;
+
+/** Said once, at the first start on a database. */
+const SEARCH_BY_MEANING =
+  'Search by meaning is off: with it, “What should I avoid eating?” finds “Allergic to peanuts”. Set it up: memory-service embedder setup';
 
 /**
  * How much the heap may grow, in percent of what is in use, before V8 collects garbage. By default
@@ -60,6 +65,7 @@ async function run(context: CommandContext): Promise<void> {
   const isLocal = database.name === 'sqlite' && isLoopback(values.host);
   const given = isLocal ? null : await decide();
   if (isLocal || database.filename !== null) await makeDirectory(dirname(secretsFile), loaded);
+  const isFirst = database.filename !== null && !existsSync(database.filename);
   const claim = await claimDatabase(database);
   const secrets = given ?? (await decide());
   for (const warning of secrets.warnings) log.warn({}, warning);
@@ -77,6 +83,8 @@ async function run(context: CommandContext): Promise<void> {
     adminSecret: secrets.adminSecret,
     log,
   });
+  // A file tells by being there. In memory, each start would be the first.
+  const isEmptyServer = database.name !== 'sqlite' && (await isEmpty(config.storage));
   await startOrExplain(service, database, loaded);
   const server = await listenOrExplain(service, loaded, log);
   const url = toUrl(server, loaded);
@@ -85,9 +93,16 @@ async function run(context: CommandContext): Promise<void> {
 
   const lines = [`memory-service is ready: ${url}/admin`];
   if (secrets.file !== null) lines.push(`${namesOfKept(values)} in ${secrets.file}`);
+  if (config.embedder === null && (isFirst || isEmptyServer)) lines.push(SEARCH_BY_MEANING);
   process.stdout.write(`${lines.join('\n')}\n`);
   const { driver } = await config.storage.describe();
   log.info({ url, database: database.name, driver }, 'ready');
+}
+
+/** Whether a database has no tables yet. One that does not answer now is waited for later. */
+async function isEmpty({ planMigration }: Storage): Promise<boolean> {
+  const plan = await planMigration?.().catch(() => null);
+  return plan?.from === 0;
 }
 
 /**

@@ -36,6 +36,39 @@ describe('the overview', () => {
       .waitFor();
     expectNoProblems(opened);
   });
+
+  it('says in one line what search by meaning would add, until it is dismissed in this browser', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    await visit('/');
+    const hint = page.getByText('Search by meaning is off');
+    await hint.getByText('memory-service embedder setup').waitFor();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.reload();
+    await page.getByRole('region', { name: 'Tool calls, 14 days' }).waitFor();
+    await expectCount(hint, 0);
+    expectNoProblems(opened);
+  });
+
+  it('warns of a model that does not answer, with what to do', async () => {
+    const provider = await startProviderServer();
+    onTestFinished(() => provider.close());
+    provider.always(({ sendJson }) => sendJson(401, {}));
+    const model = openai({ baseUrl: provider.baseUrl, name: 'scripted', maxRetries: 0 });
+    const opened = await openConsole({ config: { model } });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    await call(service.core, 'alice', 'memory_remember', { text: 'Likes tea.' }).catch(
+      () => undefined,
+    );
+    await visit('/');
+    await page
+      .getByRole('list', { name: 'Warnings' })
+      .getByText('The model does not answer: the provider answered 401; check the API key.')
+      .waitFor();
+    expectNoProblems(opened);
+  });
 });
 
 describe('the dashboard', () => {

@@ -7,6 +7,8 @@ export interface Preferences {
   readonly isDark: ComputedRef<boolean>;
   readonly zone: Ref<'local' | 'utc'>;
   readonly diffStyle: Ref<'split' | 'inline'>;
+  /** The line on what search by meaning would add. */
+  readonly meaningHint: Ref<'shown' | 'dismissed'>;
 }
 
 const preferencesKey: InjectionKey<Preferences> = Symbol('preferences');
@@ -24,6 +26,7 @@ export function createPreferences(): Preferences {
   const theme = kept('theme', ['system', 'light', 'dark'] as const);
   const zone = kept('zone', ['local', 'utc'] as const);
   const diffStyle = kept('diff', ['split', 'inline'] as const);
+  const meaningHint = kept('meaning-hint', ['shown', 'dismissed'] as const);
   const isDark = computed(() =>
     theme.value === 'system' ? isSystemDark.value : theme.value === 'dark',
   );
@@ -35,7 +38,7 @@ export function createPreferences(): Preferences {
     },
     { immediate: true },
   );
-  return { theme, isDark, zone, diffStyle };
+  return { theme, isDark, zone, diffStyle, meaningHint };
 }
 
 /** A stored choice; the first of `allowed` is the default. */

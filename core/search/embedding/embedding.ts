@@ -45,6 +45,8 @@ interface CallLimits {
   signal?: AbortSignal | undefined;
   /** The caller has so little time that a timeout says nothing about the embedder. */
   isHurried?: boolean;
+  /** A question may wait for passages at the embedder: its time says nothing about theirs. */
+  isQuestion?: boolean;
 }
 
 /**
@@ -155,12 +157,15 @@ export function createEmbedding(
 
   const embed = async (
     texts: readonly string[],
-    { limitMs, signal, isHurried = false }: CallLimits,
+    { limitMs, signal, isHurried = false, isQuestion = false }: CallLimits,
     judge?: (vectors: readonly Float32Array[]) => void,
   ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     if (!circuit.tryEnter()) throw failure(circuit.explain());
     const startedAt = performance.now();
+    const measure = () => {
+      if (!isQuestion) turns.measure(texts, performance.now() - startedAt);
+    };
     const noAnswer = failure({ reason: 'timeout', limitMs });
     let late = noAnswer;
     const slow = new AbortController();
@@ -178,7 +183,7 @@ export function createEmbedding(
           onFailure: (error) => (late = toProviderError(error, ['EMBEDDING_FAILED'], name)),
         }),
       );
-      turns.measure(texts, performance.now() - startedAt);
+      measure();
       const vectors = check(given, texts.length, dimensions);
       judge?.(vectors);
       circuit.succeed();
@@ -187,7 +192,7 @@ export function createEmbedding(
     } catch (thrown) {
       const isSlow = slow.signal.aborted;
       const isGivenUp = signal?.aborted === true && !isSlow;
-      if (isSlow) turns.measure(texts, performance.now() - startedAt);
+      if (isSlow) measure();
       const error = isSlow
         ? late
         : isGivenUp
@@ -260,6 +265,7 @@ export function createEmbedding(
       try {
         const limits = {
           limitMs,
+          isQuestion: true,
           isHurried: limitMs < Math.min(questionMs, LEAST_MS),
           signal: call.signal,
         };

@@ -59,12 +59,30 @@ function call(
 }
 
 describe('a first start', () => {
+  it('says once what search by meaning would add, and nothing where an embedder is configured', async () => {
+    const first = await start();
+    expect(first.stdout().match(/memory-service embedder setup/g)).toHaveLength(1);
+    await first.stop();
+    const second = await start();
+    expect(second.stdout()).not.toContain('embedder');
+    await second.stop();
+    rmSync(join(cwd, 'data'), { recursive: true });
+    const configured = await start({
+      env: {
+        SERVICE_EMBEDDING_PROVIDER: 'openai',
+        SERVICE_EMBEDDING_BASE_URL: 'http://127.0.0.1:1/v1',
+      },
+    });
+    expect(configured.stdout()).not.toContain('embedder setup');
+  });
+
   it('makes the database and the secrets, serves, and says where on standard output', async () => {
     const command = await start();
     expect(command.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
     expect(command.stdout().split('\n')).toEqual([
       `memory-service is ready: ${command.url}/admin`,
       `The API key and the admin secret are in ${join(cwd, 'data/secrets.json')}`,
+      expect.stringMatching(/^Search by meaning is off: .*: memory-service embedder setup$/),
       '',
     ]);
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700);
