@@ -297,8 +297,7 @@ export const SETTINGS = {
     schema: integer(1, 60_000),
     default: 1_000,
     env: 'SERVICE_SEARCH_EMBED_TIMEOUT_MS',
-    description:
-      'How long a search waits for the embedder, in milliseconds; more than 14,000 counts as 14,000.',
+    description: 'How long a search waits for the embedder, in milliseconds; at most 14,000 count.',
   },
   'sla.p95Ms': {
     schema: integer(1, 600_000),

@@ -19,7 +19,7 @@ const MODELS = 50;
  * a text that names no host.
  */
 export function findOllama(host = ''): string | null {
-  const given = host.trim().replace(/\/+$/, '').replace(/\/v1$/, '');
+  const given = host.trim();
   if (given === '') return `http://127.0.0.1:${PORT}`;
   const hasScheme = /^https?:\/\//i.test(given);
   const withHost = given.startsWith(':') ? `127.0.0.1${given}` : given;

@@ -407,7 +407,15 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'dreams.countWaiting': 'finds and counts operations that wait, and keeps their runs',
 };
 /** The suite has no rule about these. */
-const UNCHECKED = ['inspection', 'backUp', 'planMigration', 'examine', 'noteDamage', 'liftDamage', 'doubtMs'];
+const UNCHECKED = [
+  'inspection',
+  'backUp',
+  'planMigration',
+  'examine',
+  'noteDamage',
+  'liftDamage',
+  'doubtMs',
+];
 
 it('has a rule for each method of the contract', () => {
   const checked = methodNames.filter((name) => !UNCHECKED.includes(name.split('.')[0] ?? ''));
