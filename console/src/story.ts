@@ -103,7 +103,10 @@ function tellStep(group: readonly AdminAccess[]): string {
   const files = paths.length === 1 ? nameOf(paths[0] ?? '') : count(paths.length, 'file');
   switch (group[0]?.action) {
     case 'find':
-      return `Searched and found ${files}`;
+      // A memory that fits is given whole, also what the question does not match.
+      return group[0].tool === 'memory_context'
+        ? `Gave ${files}, as memory fits whole`
+        : `Searched and found ${files}`;
     case 'context':
       return `Gathered context from ${files}`;
     case 'read':

@@ -66,6 +66,7 @@ export class SearchSnapshot {
   readonly #caches: SearchCaches;
   readonly #model: ModelKey | null;
   readonly #maxFilesRead: number;
+  #states: readonly IndexState[] = [];
 
   constructor(
     view: IndexView,
@@ -85,6 +86,11 @@ export class SearchSnapshot {
   /** How many files were read because their index is stale. */
   get staleCount(): number {
     return this.#scopes.reduce((sum, { replaced }) => sum + replaced.size, 0);
+  }
+
+  /** The state of each scope, in order, once they are open. */
+  get states(): readonly IndexState[] {
+    return this.#states;
   }
 
   /** Scopes with files that were read because their index is stale. */
@@ -115,6 +121,7 @@ export class SearchSnapshot {
     const known = this.#scopes.map(({ scope }) => kept.recall(scope, terms));
     const scopeKeys = this.#scopes.map(({ scope }) => scope);
     const opened = await this.#view.open(scopeKeys, [LENGTHS_TERM, ...terms], known);
+    this.#states = opened.map(({ state }) => state);
     const indexes: ScopeIndex[] = [];
     for (const [index, searched] of this.#scopes.entries()) {
       const scope = opened[index] as IndexedScope;

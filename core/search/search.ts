@@ -1,5 +1,5 @@
 import type { FileKey, ScopeKey } from '../contracts/records.ts';
-import type { IndexFileKey, IndexStore, IndexView } from '../contracts/storage.ts';
+import type { IndexFileKey, IndexState, IndexStore, IndexView } from '../contracts/storage.ts';
 import type { Trace } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { MemoryError } from '../errors.ts';
@@ -83,6 +83,8 @@ export interface SearchAnswer {
   hits: Hit[];
   /** The files that `except` left out. */
   excepted: readonly IndexFileKey[];
+  /** The state of each scope that was searched, in order; none where nothing was looked for. */
+  states: readonly IndexState[];
   /** Counts for the trace. `behind`: files that were read because their index is stale. */
   stats: { files: number; terms: number; behind: number; fuzzy: number; vectors?: number };
 }
@@ -112,7 +114,12 @@ export function createSearch(deps: {
   ): Promise<SearchAnswer | Obstacle> {
     const query = request.term === undefined ? parseQuery(request.text) : toTermQuery(request.term);
     if (listTerms(query).length === 0 && request.hybrid === undefined) {
-      return { hits: [], excepted: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
+      return {
+        hits: [],
+        excepted: [],
+        states: [],
+        stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 },
+      };
     }
     const includes = await toFilter(view, request);
     const snapshot = new SearchSnapshot(view, request.scopes, caches, {
@@ -189,10 +196,11 @@ async function answerFrom(
   }
   const { collection, ranking, terms, excepted, includes } = found;
   const files = collection.lengths.fileCount;
+  const { states } = snapshot;
   const stats = { files, terms, behind: snapshot.staleCount, fuzzy };
   if (hybrid === undefined) {
     const hits = await toHits(snapshot, request, ranking);
-    return 'obstacle' in hits ? hits : { hits, excepted, stats };
+    return 'obstacle' in hits ? hits : { hits, excepted, states, stats };
   }
   const vectorHits = await rankByMeaning(snapshot, collection, hybrid, { ...question, includes });
   // Without any vector this is a search by words, and `find` says so.
@@ -202,7 +210,7 @@ async function answerFrom(
       : await fuseRankings(snapshot, ranking, vectorHits, hybrid, request);
   const hits = await toHits(snapshot, request, fused);
   if ('obstacle' in hits) return hits;
-  return { hits, excepted, stats: { ...stats, vectors: vectorHits.compared } };
+  return { hits, excepted, states, stats: { ...stats, vectors: vectorHits.compared } };
 }
 
 async function openAndRank(

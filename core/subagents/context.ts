@@ -21,7 +21,7 @@ import {
   type Range,
   toPart,
 } from './context/print.ts';
-import { type StablePart, takeStable } from './context/roots.ts';
+import { createRootSizes, type RootSizes, type StablePart, takeStable } from './context/roots.ts';
 import { type SelectDependencies, type Selection, selectLines } from './context/select-lines.ts';
 import { type Source, splitByMatches } from './context/sources.ts';
 import type { Model } from './model.ts';
@@ -45,6 +45,7 @@ const DEFAULT_CHARS = 8_000;
  * gathers. Where there is nothing of all this: a catalog.
  */
 export function createContext(deps: ContextDependencies): ContextService {
+  const sizes = createRootSizes();
   return {
     async context(args, call) {
       const { query, maxChars = DEFAULT_CHARS, fill = deps.isFilled } = args;
@@ -54,7 +55,7 @@ export function createContext(deps: ContextDependencies): ContextService {
         at === null
           ? null
           : await openMemoryAt(deps.search.revisions, { scopes, within: null, at });
-      const stable = await readStable(deps, { maxChars, fill, past }, call);
+      const stable = await readStable(deps, { maxChars, fill, past, sizes }, call);
       const { hits: found, degraded } = await gather(deps.search, query, { call, past });
       const room = maxChars - measureRanges(stable.ranges);
       const hits = withoutShown(found, stable.ranges);
@@ -116,23 +117,25 @@ export function createContext(deps: ContextDependencies): ContextService {
 /** What the context holds whatever the question is, with the times of its lines. */
 async function readStable(
   deps: ContextDependencies,
-  { maxChars, fill, past }: { maxChars: number; fill: boolean; past: PastMemory | null },
+  {
+    maxChars,
+    fill,
+    past,
+    sizes,
+  }: { maxChars: number; fill: boolean; past: PastMemory | null; sizes: RootSizes },
   call: ToolCall,
 ): Promise<StablePart> {
-  const marked = () => findMarked(past?.search ?? deps.search.search, call);
-  const toStable = async (): Promise<StablePart> => {
-    if (fill) {
-      const files = past?.files ?? deps.search.files;
-      return takeStable(files, { scopes: scopesOf(call), maxChars, findMarked: marked });
-    }
-    const { always, never } = await marked();
-    const ranges = takeAlways(always, maxChars).map((range) => ({
-      ...range,
-      why: 'always' as const,
-    }));
-    return { ranges, never, hasWhole: false, isAll: false };
-  };
-  const stable = await toStable();
+  const marked = await findMarked(past?.search ?? deps.search.search, call);
+  const { always, never } = marked;
+  const stable = fill
+    ? await takeStable(past?.files ?? deps.search.files, {
+        ...{ scopes: scopesOf(call), maxChars, sizes },
+        marked: past === null ? marked : { ...marked, states: [] },
+      })
+    : {
+        ranges: takeAlways(always, maxChars).map((one) => ({ ...one, why: 'always' as const })),
+        ...{ never, hasWhole: false, isAll: false },
+      };
   return { ...stable, ranges: await withTimes(stable.ranges, deps.lineTimes) };
 }
 

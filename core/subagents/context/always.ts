@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../contracts/tool.ts';
-import type { IndexFileKey } from '../../contracts/storage.ts';
+import type { IndexFileKey, IndexState } from '../../contracts/storage.ts';
 import { findAlwaysShown } from '../../edits/markdown.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { runSearch, scopesOf } from '../../search/find.ts';
@@ -17,6 +17,8 @@ const FILES = 50;
 export interface MarkedFiles {
   always: Range[];
   never: readonly IndexFileKey[];
+  /** Of each scope of the call, in order, when they were looked up. */
+  states: readonly IndexState[];
 }
 
 /** Finds the files whose front matter says `context: always`, each as its text, or `context: never`. */
@@ -25,9 +27,9 @@ export async function findMarked(search: Search, call: ToolCall): Promise<Marked
     ...{ text: '', term: ALWAYS_TERM, except: NEVER_TERM, scopes: scopesOf(call), within: null },
     ...{ group: 'file' as const, limit: FILES, isFuzzy: false },
   };
-  const { hits, excepted } = await runSearch(search, request, call);
+  const { hits, excepted, states } = await runSearch(search, request, call);
   const always = hits.flatMap(({ file }) => toAlways(file) ?? []).sort(byPath);
-  return { always, never: excepted };
+  return { always, never: excepted, states };
 }
 
 /**

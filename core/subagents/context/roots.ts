@@ -1,12 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import type { ScopeKey } from '../../contracts/records.ts';
-import type { IndexFileKey } from '../../contracts/storage.ts';
+import type { IndexFileKey, IndexState } from '../../contracts/storage.ts';
 import { findAlwaysShown, findTextStart, isKeptOut } from '../../edits/markdown.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import type { MemoryFiles, SizedFile } from '../../search/memory-files.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
-import type { MarkedFiles } from './always.ts';
-import { takeAlways } from './always.ts';
+import { type MarkedFiles, takeAlways } from './always.ts';
 import { measureRanges, type Range, toWhole } from './print.ts';
 
 /** The part of a context that does not depend on the question. */
@@ -17,7 +17,7 @@ export interface StablePart {
   hasWhole: boolean;
   /** Whether these are all files that memory has, logs and `context: never` aside. */
   isAll: boolean;
-  /** Files with `context: never`, where they were looked up. */
+  /** Files with `context: never`. */
   never: readonly IndexFileKey[];
 }
 
@@ -48,40 +48,41 @@ export async function takeStable(
   {
     scopes,
     maxChars,
-    findMarked,
-  }: { scopes: readonly ScopeKey[]; maxChars: number; findMarked: () => Promise<MarkedFiles> },
+    marked,
+    sizes,
+  }: {
+    scopes: readonly ScopeKey[];
+    maxChars: number;
+    marked: MarkedFiles;
+    sizes: RootSizes;
+  },
 ): Promise<StablePart> {
-  const measureAll = async (never: readonly IndexFileKey[]) => {
-    const roots: RootSize[] = [];
-    for (const scope of scopes) roots.push(await measureRoot(memory, { scope, maxChars, never }));
-    return roots;
-  };
-  let roots = await measureAll([]);
-  let marked: MarkedFiles | null = null;
-  if (sumUp(roots) > maxChars || roots.some(({ hasLogs }) => hasLogs)) {
-    marked = await findMarked();
-    const { never } = marked;
-    if (never.length > 0 && sumUp(roots) > maxChars) roots = await measureAll(never);
+  const { always, never, states } = marked;
+  const roots: RootSize[] = [];
+  for (const [place, scope] of scopes.entries()) {
+    const own = never.filter((key) => key.scope === scope);
+    const state = states[place] ?? null;
+    roots.push(await sizes.measure(memory, { scope, maxChars, state, never: own }));
   }
-  const { always = [], never = [] } = marked ?? {};
-  const canFitAll = sumUp(roots) <= maxChars;
-  const canFit = roots.filter(({ least }) => least <= maxChars);
+  const hasAlways = (scope: ScopeKey) => always.some(({ file }) => file.scope === scope);
+  const canFit = roots.filter(
+    ({ scope, least }) => least <= maxChars && (least > 0 || hasAlways(scope)),
+  );
   const texts = await readRoots(memory, {
     scopes: canFit.map(({ scope }) => scope),
     includes: (file) =>
       !isOneOf(never, file) &&
       (!isExcludedFromDreams(file.path) || always.some((range) => isSameKey(range.file, file))),
   });
-  if (canFitAll) {
+  if (roots.reduce((sum, { least }) => sum + least, 0) <= maxChars) {
     const ranges = [...texts.values()].flat();
     if (measureRanges(ranges) <= maxChars) {
       const hasWhole = ranges.length > 0;
       return { ranges, never, hasWhole, isAll: hasWhole || !roots.some(({ hasLogs }) => hasLogs) };
     }
   }
-  marked ??= await findMarked();
-  const taken = takeRoots(texts, takeAlways(marked.always, maxChars), maxChars);
-  return { ...taken, never: marked.never, isAll: false };
+  const taken = takeRoots(texts, takeAlways(always, maxChars), maxChars);
+  return { ...taken, never, isAll: false };
 }
 
 /** Adds whole roots to the files that are always there, each if it fits. */
@@ -109,29 +110,59 @@ function takeRoots(
 /** A root, as far as the sizes of its files tell. */
 interface RootSize {
   scope: ScopeKey;
-  /** The fewest characters that its files can take; no more than that exceeds `maxChars` is counted. */
+  /** The fewest characters that the files up to `after` take. */
   least: number;
   hasLogs: boolean;
+  /** The last path that was looked at; `null` for none so far. */
+  after: string | null;
+  isComplete: boolean;
+  /** The state of the scope that it was looked at in. */
+  key: string;
 }
 
-async function measureRoot(
-  memory: MemoryFiles,
-  { scope, maxChars, never }: { scope: ScopeKey; maxChars: number; never: readonly IndexFileKey[] },
-): Promise<RootSize> {
-  const root: RootSize = { scope, least: 0, hasLogs: false };
-  let after: string | null = null;
-  do {
-    const page: readonly SizedFile[] = await memory.list(
-      { scope, prefix: '' },
-      { after, limit: PAGE },
-    );
-    for (const file of page) {
-      if (isExcludedFromDreams(file.path)) root.hasLogs = true;
-      else if (!isOneOf(never, file)) root.least += leastCharsOf(file);
-    }
-    after = page.length < PAGE ? null : (page.at(-1)?.path ?? null);
-  } while (after !== null && root.least <= maxChars);
-  return root;
+/** Measures roots, as far as is needed to know that one does not fit. */
+export interface RootSizes {
+  measure(
+    memory: MemoryFiles,
+    root: {
+      scope: ScopeKey;
+      maxChars: number;
+      /** `null` for a memory that is looked at once. */
+      state: IndexState | null;
+      never: readonly IndexFileKey[];
+    },
+  ): Promise<RootSize>;
+}
+
+/** Roots whose sizes are kept for later calls. */
+const KEPT_ROOTS = 10_000;
+
+/** Makes the measure of roots, which looks at one again after its memory has changed. */
+export function createRootSizes(): RootSizes {
+  const known = new LRUCache<ScopeKey, RootSize>({ max: KEPT_ROOTS });
+  return {
+    async measure(memory, { scope, maxChars, state, never }) {
+      // Versions repeat after a scope was erased, generations don't.
+      const key = state === null ? '' : `${state.version} ${state.generation}`;
+      const kept = state === null ? undefined : known.get(scope);
+      const root: RootSize =
+        kept?.key === key
+          ? { ...kept }
+          : { scope, least: 0, hasLogs: false, after: null, isComplete: false, key };
+      while (!root.isComplete && root.least <= maxChars) {
+        const options = { after: root.after, limit: PAGE };
+        const page = await memory.list({ scope, prefix: '' }, options);
+        for (const file of page) {
+          if (isExcludedFromDreams(file.path)) root.hasLogs = true;
+          else if (!isOneOf(never, file)) root.least += leastCharsOf(file);
+        }
+        root.after = page.at(-1)?.path ?? root.after;
+        root.isComplete = page.length < PAGE;
+      }
+      if (state !== null) known.set(scope, root);
+      return root;
+    },
+  };
 }
 
 /** The fewest characters of a file in a context; of one that is not empty, its source is counted. */
@@ -139,10 +170,6 @@ function leastCharsOf({ path, size }: SizedFile): number {
   if (size === 0) return 0;
   const text = Math.max(0, Math.floor((size - UNSHOWN_BYTES) / BYTES_PER_CHAR));
   return HEADER_CHARS + path.length + text;
-}
-
-function sumUp(roots: readonly RootSize[]): number {
-  return roots.reduce((sum, { least }) => sum + least, 0);
 }
 
 /** The text of each root: files with `context: always` first, then by path. */

@@ -324,6 +324,23 @@ describe('a memory that does not fit', () => {
     expect(shared?.sources).toMatchObject([{ path: 'user/a.md', why: 'catalog' }]);
   });
 
+  it('is whole as soon as it fits, and no longer when it does not', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/b.md', 'Has a dog.\n');
+    const small = 'Drinks tea.\n';
+    for (const content of [small, filler('garden', 20_000), small, filler('work', 9_000)]) {
+      await write(core, 'alice', 'user/a.md', content);
+      const isSmall = content === small;
+      const whole = ['fits user/a.md:1', 'fits user/b.md:1'];
+      for (const maxChars of [8_000, 4_000]) {
+        const reasons = reasonsOf(await gather(core, 'alice', 'zebra', { maxChars }));
+        expect(reasons).toEqual(isSmall ? whole : ['catalog user/a.md:1', 'catalog user/b.md:1']);
+      }
+    }
+    const large = await gather(core, 'alice', 'zebra', { maxChars: 10_000 });
+    expect(large.sources.map(({ why }) => why)).toEqual(['fits', 'fits']);
+  });
+
   it('reads no file of it to find that out', async () => {
     const storage = await makeStorage();
     let bytes = 0;
