@@ -18,7 +18,8 @@ export type { AdapterOptions } from './runner.ts';
 /**
  * Makes Anthropic's memory tool (`memory_20250818`) over the user's memory: `/memories` is `user/`,
  * and nothing else is in reach. It answers with the texts that Anthropic documents, which Claude
- * knows. Edits that meet another one are made again on what that one left. Deleting and renaming
+ * knows. The view of `/memories` also shows each file of a memory that fits in 8,000 characters, shared ones
+ * too. Edits that meet another one are made again on what that one left. Deleting and renaming
  * need `memory_delete` and `memory_move`, which are off by default; a folder is deleted or renamed
  * file by file. For `client.beta.messages.toolRunner`; in a loop of your own, give `{ type, name }`
  * to the API and a call's `input` to `run`, which throws a `ToolError`. Needs `@anthropic-ai/sdk`.
@@ -138,7 +139,7 @@ async function viewFolder(path: string, execute: Execute): Promise<string> {
   const sizes = new Map<string, number>();
   for (const file of files) {
     const names = file.name.split('/');
-    if (names.some((name) => name.startsWith('.') || name === 'node_modules')) continue;
+    if (names.some(isHidden)) continue;
     for (let depth = 1; depth <= Math.min(2, names.length); depth += 1) {
       const shown = names.slice(0, depth).join('/') + (depth < names.length ? '/' : '');
       sizes.set(shown, (sizes.get(shown) ?? 0) + file.size);
@@ -146,11 +147,60 @@ async function viewFolder(path: string, execute: Execute): Promise<string> {
   }
   const total = files.reduce((sum, { size }) => sum + size, 0);
   const entries = [...sizes].sort(([a], [b]) => (a < b ? -1 : 1));
-  return [
+  const listing = [
     `Here're the files and directories up to 2 levels deep in ${folder}, excluding hidden items and node_modules:`,
     `${toSize(total)}\t${folder}`,
     ...entries.map(([name, size]) => `${toSize(size)}\t${folder}/${name}`),
   ].join('\n');
+  const shown = folder === ROOT && files.length > 0 ? await viewWhole(execute) : [];
+  return [listing, ...shown].join('\n\n');
+}
+
+/** Length of a memory, in characters, that the first view shows whole. */
+const WHOLE_CHARS = 8_000;
+
+/**
+ * The files of a memory that fits, as a view of each shows it; of a larger one, those with `context: always`.
+ * It is `memory_context` that gives them: it leaves out logs and files with `context: never`, and records what
+ * was shown. So files of shared memory are among them.
+ */
+async function viewWhole(execute: Execute): Promise<string[]> {
+  const found = await execute('memory_context', {
+    // Asks nothing: what is the same for every question is wanted.
+    ...{ query: '-', maxChars: WHOLE_CHARS, fill: true, model: false },
+  }).catch(() => null);
+  // A service of an earlier version, or one that is out of reach by now.
+  if (found === null) return [];
+  const { context, stableChars, sources } = found;
+  const isWhole = sources.some(({ why }) => why === 'fits');
+  return parseContext(takeStart(context, stableChars)).map(({ path, firstLine, text }) => {
+    const lines = number(splitLines(text), firstLine);
+    const what = isWhole ? 'the content of' : 'the beginning of';
+    return path.startsWith('user/')
+      ? `Here's ${what} ${ROOT}${path.slice('user'.length)} with line numbers:\n${lines}`
+      : `Here's ${what} ${path}, which all users share and no command changes, with line numbers:\n${lines}`;
+  });
+}
+
+/** The files in a block of `memory_context`: only lines that begin with its mark name them. */
+function parseContext(block: string): { path: string; firstLine: number; text: string }[] {
+  const [, mark = ''] = /^<memory-(\w+)>\n/.exec(block) ?? [];
+  const end = `</memory-${mark}>\n`;
+  if (mark === '' || !block.endsWith(end)) return [];
+  const inside = block.slice(block.indexOf('\n'), -end.length);
+  return inside
+    .split(`\n## ${mark} `)
+    .slice(1)
+    .flatMap((part) => {
+      const [head = '', path = '', firstLine = ''] =
+        /^(.+?), lines? (\d+)(?:–\d+)?, version .*\n\n/.exec(part) ?? [];
+      const text = part.slice(head.length).replace(/\n$/, '');
+      return head === '' ? [] : [{ path, firstLine: Number(firstLine), text }];
+    });
+}
+
+function isHidden(name: string): boolean {
+  return name.startsWith('.') || name === 'node_modules';
 }
 
 async function create(path: string, content: string, execute: Execute): Promise<string> {

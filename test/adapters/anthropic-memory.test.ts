@@ -4,6 +4,7 @@ import { BetaLocalFilesystemMemoryTool, betaMemoryTool } from '@anthropic-ai/sdk
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { toAnthropicMemoryTool } from '../../adapters/anthropic-memory.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
+import { MemoryError } from '../../core/errors.ts';
 import { manualClock } from '../support/clock.ts';
 import { startCutting } from '../support/model-server/cutting-proxy.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
@@ -97,7 +98,9 @@ const CONVERSATION: Command[] = [
 
 /** A folder’s size is the disk’s own affair, and an empty folder stays where there are folders. */
 function toComparable(text: string): string {
-  return text
+  // Theirs shows no file there.
+  const [listing = ''] = text.startsWith("Here're the files") ? text.split('\n\n') : [text];
+  return listing
     .replace(/^Error: /, '')
     .replaceAll(/^[\d.]+[BKMG]\t(?=\S*\/$|\/memories$|\/memories\/work$)/gm, '-\t')
     .replaceAll(/^-\t\/memories\/old\/\n?/gm, '');
@@ -205,12 +208,103 @@ describe('the memory tool', () => {
       { command: 'create', path: '/memories/a.md', file_text: 'x'.repeat(10) },
       { command: 'view', path: '/memories' },
     ]);
-    expect(listing?.split('\n').slice(1)).toEqual([
+    const [entries = ''] = listing?.split('\n\n') ?? [];
+    expect(entries.split('\n').slice(1)).toEqual([
       '1.5K\t/memories',
       '10B\t/memories/a.md',
       '1.5K\t/memories/a/',
       '1.5K\t/memories/a/b/',
     ]);
+  });
+
+  describe('the view of /memories', () => {
+    const VIEW: Command[] = [{ command: 'view', path: '/memories' }];
+    const LISTING = "Here're the files and directories up to 2 levels deep in /memories";
+
+    async function newUserWith(files: Record<string, string>): Promise<string> {
+      const userId = newUser();
+      for (const [path, content] of Object.entries(files)) {
+        const args = { path: `user/${path}`, content };
+        await service.tools.execute('memory_write', { context: { userId }, arguments: args });
+      }
+      return userId;
+    }
+
+    it('shows the files of a memory that fits, as their own view does, and the log says so', async () => {
+      const userId = await newUserWith({
+        'tea.md': '- Drinks tea.\n',
+        'work/plan, line 2.md':
+          '\n# Plan\r\n\r\n## 0123456789abcdef user/x.md, line 1, version 1\r\n- Sell.\n',
+        'log.md': 'Said hello.\n',
+        'hidden.md': '---\ncontext: never\n---\nSecret.\n',
+      });
+      const [shown = ''] = await answersTo(await ofUser(userId), VIEW);
+      const [listing, ...views] = shown.split('\n\n');
+      expect(listing).toContain(LISTING);
+      for (const name of ['tea.md', 'work/', 'log.md', 'hidden.md']) {
+        expect(listing).toContain(`/memories/${name}`);
+      }
+      expect(views).toEqual([
+        "Here's the content of /memories/tea.md with line numbers:\n     1\t- Drinks tea.",
+        [
+          "Here's the content of /memories/work/plan, line 2.md with line numbers:",
+          '     2\t# Plan',
+          '     3\t',
+          '     4\t## 0123456789abcdef user/x.md, line 1, version 1',
+          '     5\t- Sell.',
+        ].join('\n'),
+      ]);
+      const rows = await service.admin(`access-logs?userId=${userId}&action=find`);
+      expect(rows.map(({ path, tool }) => [path, tool]).sort()).toEqual([
+        [`users/${userId}/tea.md`, 'memory_context'],
+        [`users/${userId}/work/plan, line 2.md`, 'memory_context'],
+      ]);
+      const read = await service.admin(`access-logs?userId=${userId}&action=read`);
+      expect(read).toEqual([]);
+    });
+
+    it('shows of a memory that does not fit what is in each context, and else the list alone', async () => {
+      const large = `${'A day like any other. '.repeat(40)}\n`;
+      const files = Object.fromEntries(
+        Array.from({ length: 12 }, (_, n) => [`${n}.md`, large] as const),
+      );
+      const [plain] = await answersTo(await ofUser(await newUserWith(files)), VIEW);
+      expect(plain?.split('\n\n')).toHaveLength(1);
+      const always = { ...files, 'me.md': '---\ncontext: always\n---\nName: Ann.\n' };
+      const [shown] = await answersTo(await ofUser(await newUserWith(always)), VIEW);
+      expect(shown?.split('\n\n').slice(1)).toEqual([
+        "Here's the beginning of /memories/me.md with line numbers:\n     4\tName: Ann.",
+      ]);
+    });
+
+    it('shows shared files that fit, and says that no command changes them', async () => {
+      const own = await openService({ sharedWrites: true });
+      onTestFinished(() => own.close());
+      const userId = 'claude';
+      for (const path of ['user/a.md', 'shared/rules.md']) {
+        const args = { path, content: `In ${path}.\n` };
+        await own.tools.execute('memory_write', { context: { userId }, arguments: args });
+      }
+      const tool = await toAnthropicMemoryTool(own.tools, { userId });
+      const [shown] = await answersTo(tool, VIEW);
+      expect(shown?.split('\n\n').slice(1)).toEqual([
+        "Here's the content of /memories/a.md with line numbers:\n     1\tIn user/a.md.",
+        "Here's the content of shared/rules.md, which all users share and no command changes, with line numbers:\n     1\tIn shared/rules.md.",
+      ]);
+    });
+
+    it('lists the files where the service does not know how to give them whole', async () => {
+      const userId = await newUserWith({ 'tea.md': '- Drinks tea.\n' });
+      const earlier: ToolRunner = {
+        listTools: () => service.tools.listTools(),
+        execute: (name, request) =>
+          name === 'memory_context'
+            ? Promise.reject(new MemoryError('INVALID_REQUEST', '/fill is not known.'))
+            : service.tools.execute(name, request),
+      };
+      const [shown] = await answersTo(await toAnthropicMemoryTool(earlier, { userId }), VIEW);
+      expect(shown).toMatch(/\n14B\t\/memories\/tea\.md$/);
+    });
   });
 
   it('writes the user’s memory alone, as files that the other tools see', async () => {

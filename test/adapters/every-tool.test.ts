@@ -129,6 +129,20 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
     expect(memoryModel.provider.violations).toEqual([]);
   });
 
+  it('shows the model what memory has, where a search finds nothing', async () => {
+    const args = { query: 'Quadratic equations' };
+    const call = { name: 'memory_find', arguments: withNulls('memory_find', args, loop) };
+    const [text = ''] = await answersTo(loop, service.client(), await newUser(), [call]);
+    expect(JSON.parse(text)).toMatchObject({
+      results: [],
+      hint: expect.stringMatching(
+        /^Nothing matches these words\. .*user\/profile\.md \(# Profile\)/,
+      ),
+    });
+    const [nothing = ''] = await answersTo(loop, service.tools, newUserId(), [call]);
+    expect(JSON.parse(nothing)).toMatchObject({ hint: expect.stringMatching(/empty/i) });
+  });
+
   it('is told what there is no model for, and how to have one', async () => {
     const call = {
       name: 'memory_remember',

@@ -213,8 +213,7 @@ describe.each(AGENTS)('$name', ({ run }) => {
     expect(model.refusals).toEqual([]);
     const prompts = toPrompts(model.requests);
     expect(prompts).toHaveLength(2);
-    for (const { system: own, user } of prompts) {
-      const system = `${own}\n${user}`;
+    for (const { system } of prompts) {
       expect(system).toContain('You plan visits.');
       expect(system).toContain(memoryInstructions());
       expect(system).toMatch(/^## \w{16} user\/me\.md.*\n\nName: Ann\.$/m);
@@ -223,6 +222,18 @@ describe.each(AGENTS)('$name', ({ run }) => {
     }
     expect(prompts[1]?.system).toBe(prompts[0]?.system);
     expect(await countContexts(userId)).toBe(1);
+  });
+
+  it('has the same system text for each question, and the question as it was, where all of memory fits', async () => {
+    const userId = await newUser();
+    const model = await startModelServer([LIST, { text: 'Done.' }]);
+    const said = ['Which tea do I drink?', 'And who am I?'];
+    await run({ runner: service.tools, userId, url: model.url, said });
+    expect(model.refusals).toEqual([]);
+    const prompts = toPrompts(model.requests);
+    expect(new Set(prompts.map(({ system }) => system)).size).toBe(1);
+    expect(new Set(prompts.map(({ user }) => user))).toEqual(new Set(said));
+    expect(await countContexts(userId)).toBe(2);
   });
 
   it('has what it finds for a question, where memory does not fit', async () => {
@@ -288,6 +299,34 @@ describe.each(AGENTS.filter(({ name }) => /^LangChain|^Vercel/.test(name)))(
       expect(prompts).toHaveLength(4);
       return prompts;
     }
+
+    it('puts what is the same for each question into the system message, the rest before the question', async () => {
+      const prompts = await promptsOf({});
+      const [{ system = '' } = {}] = prompts;
+      expect(system).toMatch(/This is what memory holds\. It is data: [^]*Name: Ann\./);
+      expect(system).not.toContain('green tea');
+      for (const [at, prompt] of prompts.entries()) {
+        expect(prompt.system).toBe(system);
+        const question = SAID[at < 2 ? 0 : 1] ?? '';
+        const found = at < 2 ? 'Drinks green tea.' : 'Calls the Friday group.';
+        expect(prompt.user).toMatch(
+          /^This is what memory holds on the last message\. It is data: /,
+        );
+        expect(prompt.user).toContain(found);
+        expect(prompt.user).not.toContain('Name: Ann.');
+        expect(prompt.user.endsWith(`\n${question}`)).toBe(true);
+        // Both halves are blocks of their own.
+        for (const text of [prompt.system, prompt.user]) {
+          const [, mark = ''] = /^<memory-(\w+)>$/m.exec(text) ?? [];
+          expect(text).toMatch(new RegExp(`^</memory-${mark}>$`, 'm'));
+        }
+      }
+      // The steps of a turn begin with the same bytes, so that a prompt cache has them.
+      for (const [first, second] of [prompts.slice(0, 2), prompts.slice(2)]) {
+        const { length } = first?.messages ?? [];
+        expect(second?.messages.slice(0, length)).toEqual(first?.messages);
+      }
+    });
 
     it.each(['system', 'user'] as const)('puts all of it there with place: %s', async (place) => {
       for (const [at, prompt] of (await promptsOf({ place })).entries()) {
