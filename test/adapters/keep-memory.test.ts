@@ -3,7 +3,7 @@ import type { KeepOptions, KeepProblem } from '../../adapters/langchain.ts';
 import type { RecallOptions } from '../../adapters/vercel-ai.ts';
 import type { ToolRequest, ToolRunner } from '../../core/contracts/tool.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
-import { type MemoryModel, startMemoryModel } from './memory-model.ts';
+import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
 import { openService, type ServedService } from './service.ts';
 
 let service: ServedService;
@@ -169,6 +169,11 @@ describe.each(AGENTS)('$name', ({ run }) => {
       // What was said before tells what the words refer to.
       { text: 'I like rain.', wait: false, context: 'Noted.' },
     ]);
+    const revisions = await service.admin(`revisions?userId=${userId}&actor=keeper`);
+    expect(revisions.map(({ path, tool }) => [path, tool])).toContainEqual([
+      `users/${userId}/inbox.md`,
+      'memory_remember',
+    ]);
   });
 
   it('keeps each message of a turn, by its text alone, and leaves empty ones out', async () => {
@@ -208,6 +213,35 @@ describe.each(AGENTS)('$name', ({ run }) => {
     expect(new Set(runner.keys.map((key) => /^[\x21-\x7e]{1,255}$/.test(key)))).toEqual(
       new Set([true]),
     );
+  });
+
+  it('keeps what the user said in the inbox, once, and files it where the model says', async () => {
+    await service.tools.execute('memory_write', {
+      ...{ context: { userId }, arguments: { path: 'user/profile.md', content: PROFILE } },
+    });
+    const said = ['The user now prefers coffee.'];
+    const options = { conversation: 'c-3' };
+    await keepsOf({ runner: service.client(), said, options });
+    await keepsOf({ runner: service.client(), said, options });
+    const read = async () => {
+      const request = { context: { userId }, arguments: { path: 'user/profile.md' } };
+      return (await service.tools.execute('memory_read', request)).result.content;
+    };
+    await expect.poll(read).toContain('- Prefers coffee.');
+    const kept = await service.admin(`revisions?userId=${userId}&actor=keeper`);
+    expect(kept.map(({ path }) => path)).toEqual([`users/${userId}/inbox.md`]);
+  });
+
+  it('tells of a message that holds a secret, and keeps the others', async () => {
+    const problems: KeepProblem[] = [];
+    const options = { onProblem: (problem: KeepProblem) => problems.push(problem) };
+    const secret = 'My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH.';
+    const turn = [secret, FACT].map((content) => ({ role: 'user', content }));
+    await keepsOf({ runner: service.tools, said: [turn], options });
+    expect(problems).toMatchObject([{ code: 'INVALID_CONTENT' }]);
+    expect(JSON.stringify(problems)).not.toContain('sk-proj');
+    const kept = await service.admin(`revisions?userId=${userId}&actor=keeper`);
+    expect(kept).toHaveLength(1);
   });
 
   it('leaves out what is too long, or not wanted, and names what is too long', async () => {
