@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { toEmbeddedText } from '../../core/search/embedding/embedded-text.ts';
 import { splitPassages } from '../../core/search/text/passages.ts';
@@ -8,7 +7,7 @@ import { startProviderServer } from '../support/provider-server/server.ts';
 import type { Bench, Opened, Request, Suite } from './support/bench.ts';
 import { type FtsQuery, openFts5 } from './support/fts5-search.ts';
 import { keepVectors } from './support/kept-vectors.ts';
-import { fetchEmbedding, startService, toolRequest } from './support/service.ts';
+import { callTool, startService, toolRequest, untilEmbedded } from './support/service.ts';
 import { type Answered, STAND_INS } from './support/stand-in-embedders.ts';
 import { DIMENSIONS } from './support/stub-embedder.ts';
 
@@ -214,14 +213,6 @@ async function openEmbedder(
   };
 }
 
-async function untilEmbedded({ party }: Opened): Promise<void> {
-  const port = party?.port ?? null;
-  if (party === null || port === null) return;
-  await party.use(async () => {
-    while ((await fetchEmbedding(port)) !== 'idle') await sleep(500);
-  });
-}
-
 interface Doc {
   user: string;
   path: string;
@@ -332,7 +323,7 @@ function fillRequest(docs: readonly Doc[]): Request {
 function createAsker(service: Opened, mode: 'text' | 'hybrid'): Ask {
   return async ({ user, query }, group) => {
     const args = { query, group, limit: LIMIT, path: 'user/', mode };
-    const result = await execute<{ mode: string; results: Result[] }>(
+    const result = await callTool<{ mode: string; results: Result[] }>(
       service,
       'memory_find',
       user,
@@ -341,26 +332,6 @@ function createAsker(service: Opened, mode: 'text' | 'hybrid'): Ask {
     if (result.mode !== mode) throw new Error(`It was a search by ${result.mode}.`);
     return result.results.map(toOwnPath);
   };
-}
-
-async function execute<Answer>(
-  { party }: Opened,
-  tool: string,
-  userId: string,
-  args: object,
-): Promise<Answer> {
-  const port = party?.port ?? null;
-  if (party === null || port === null) throw new Error('The service could not be opened.');
-  const { path, headers } = toolRequest(tool, [], '');
-  return await party.use(async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method: 'POST',
-      headers: { ...headers, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ context: { userId }, arguments: args }),
-    });
-    if (!answer.ok) throw new Error(`${tool} answered ${answer.status}.`);
-    return ((await answer.json()) as { result: Answer }).result;
-  });
 }
 
 function toOwnPath(result: Result): Result {
@@ -450,7 +421,7 @@ async function measureContexts(
     for (const { id, user, query } of queries) {
       const wanted = places.get(id);
       if (wanted === undefined) continue;
-      const answer = await execute<{ context: string; sources: Result[] }>(
+      const answer = await callTool<{ context: string; sources: Result[] }>(
         service,
         'memory_context',
         user,

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type * as Core from '../../../core/index.ts';
 import type * as Dreaming from '../../../plugins/dreaming/index.ts';
@@ -138,4 +139,34 @@ export async function fetchAdmin<Body>(port: number, path: string): Promise<Body
   });
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}.`);
   return (await answer.json()) as Body;
+}
+
+/** Waits until each passage has its vector. */
+export async function untilEmbedded({ party }: Opened): Promise<void> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
+  await party.use(async () => {
+    while ((await fetchEmbedding(port)) !== 'idle') await sleep(500);
+  });
+}
+
+/** Calls a tool of a service over HTTP, and gives its result. */
+export async function callTool<Answer>(
+  { party }: Opened,
+  tool: string,
+  userId: string,
+  args: object,
+): Promise<Answer> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) throw new Error('The service could not be opened.');
+  const { path, headers } = toolRequest(tool, [], '');
+  return await party.use(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ context: { userId }, arguments: args }),
+    });
+    if (!answer.ok) throw new Error(`${tool} answered ${answer.status}.`);
+    return ((await answer.json()) as { result: Answer }).result;
+  });
 }
