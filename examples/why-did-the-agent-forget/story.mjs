@@ -30,6 +30,10 @@ export async function playStory(service) {
     edits: [{ oldText: 'City: Oslo', newText: 'City: Bergen' }],
     reason: 'moved to Bergen',
   });
-  await callTool('memory_context', { query: 'Which airport is nearest for a flight?' });
+  // Anna's memory stands for a long one: one that fits would be given whole.
+  await callTool('memory_context', {
+    query: 'Which airport is nearest for a flight?',
+    fill: false,
+  });
   await callTool('memory_read', { path: 'user/profile.md' });
 }
