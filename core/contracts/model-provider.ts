@@ -10,11 +10,12 @@ export interface ModelProvider {
   readonly model: string;
   generate(request: GenerateRequest): Promise<GenerateResult>;
   /**
-   * Resolves if the provider answers and has the model, asked as cheaply as its protocol allows; rejects
-   * as `generate` does. The command calls it once after its start, and `memory-service doctor` does.
-   * Absent: `doctor` asks for a reply of one token, and the start asks nothing.
+   * Whether the provider answers and lists the model, asked for without a reply of the model. `false`:
+   * it can't tell so, and core asks for a reply of one token. Rejects as `generate` does. The command
+   * calls it once after its start, and `memory-service doctor` does. Absent: `doctor` asks for that
+   * token, and the start asks nothing.
    */
-  check?(options: { signal?: AbortSignal }): Promise<void>;
+  check?(options: { signal?: AbortSignal }): Promise<boolean>;
 }
 
 /** One question to a model: no conversation, no tools. */

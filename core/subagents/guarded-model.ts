@@ -1,4 +1,8 @@
-import type { GenerateResult, ModelProvider } from '../contracts/model-provider.ts';
+import type {
+  GenerateRequest,
+  GenerateResult,
+  ModelProvider,
+} from '../contracts/model-provider.ts';
 import type { MemoryError } from '../errors.ts';
 import {
   createProviderError,
@@ -7,7 +11,6 @@ import {
   toProviderError,
 } from '../provider-failure.ts';
 import type { ProviderHealth } from '../provider-health.ts';
-import { ONE_TOKEN } from './one-token.ts';
 
 /** Characters of a reply: far more than what anybody asks for has. */
 const REPLY_LENGTH = 200_000;
@@ -42,11 +45,7 @@ export function guardModel(provider: ModelProvider, health?: ProviderHealth): Gu
       }
     },
     async check({ signal }) {
-      const work = Promise.resolve().then(() =>
-        provider.check === undefined
-          ? askOneToken(provider, signal)
-          : provider.check(signal === undefined ? {} : { signal }),
-      );
+      const work = Promise.resolve().then(() => checkProvider(provider, signal));
       try {
         await (signal === undefined ? work : whileLasting(work, signal));
       } catch (thrown) {
@@ -58,14 +57,24 @@ export function guardModel(provider: ModelProvider, health?: ProviderHealth): Gu
         }
       }
       health?.succeed();
+      return true;
     },
   };
 }
 
-async function askOneToken(
+/** The cheapest question. */
+const ONE_TOKEN: GenerateRequest = {
+  system: 'Answer with one word.',
+  prompt: 'Answer with "ok".',
+  maxTokens: 1,
+  acceptsCutOff: true,
+};
+
+async function checkProvider(
   provider: ModelProvider,
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  if ((await provider.check?.(signal === undefined ? {} : { signal })) === true) return;
   checkReply(
     await provider.generate({ ...ONE_TOKEN, ...(signal === undefined ? {} : { signal }) }),
   );

@@ -11,7 +11,7 @@ import { importPeer } from '../../core/import-peer.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
-import { checkModel } from '../provider-http/check-model.ts';
+import { isListed } from '../provider-http/check-model.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
 import { ANSWER_TOOL, nameOf, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
@@ -85,31 +85,25 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
     });
   }
 
-  async function ask(request: GenerateRequest, signal: AbortSignal): Promise<GenerateResult> {
-    const client = await openOnce();
-    const body = toBody(request, settings);
-    return readAnswer(await awaitAnswer(client.messages.create(body, { signal })), request);
-  }
-
   return {
     name: 'anthropic',
     model,
     async generate(request) {
-      await openOnce();
-      return await call(request, (signal) => ask(request, signal));
+      const client = await openOnce();
+      return await call(request, async (signal) => {
+        const body = toBody(request, settings);
+        const answer = await awaitAnswer(client.messages.create(body, { signal }));
+        return readAnswer(answer, request);
+      });
     },
     async check(options) {
       const client = await openOnce();
       const path = `/v1/models/${encodeURIComponent(model)}`;
-      await call(options, (signal) =>
-        checkModel(
-          {
-            isListed: async (own) =>
-              toObject(await awaitAnswer(client.get(path, { signal: own })))['id'] === model,
-            ask,
-          },
-          signal,
-        ),
+      return await call(options, (signal) =>
+        isListed(async () => {
+          const answer = toObject(await awaitAnswer(client.get(path, { signal })));
+          return answer['id'] === model;
+        }),
       );
     },
   };

@@ -9,7 +9,7 @@ import type {
 import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
-import { checkModel } from '../provider-http/check-model.ts';
+import { isListed } from '../provider-http/check-model.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import {
   ANSWER_TOOL,
@@ -112,20 +112,15 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
     generate: (request) => call(request, (signal) => ask(request, signal)),
     check: (options) =>
       call(options, (signal) =>
-        checkModel(
-          {
-            isListed: async (own) =>
-              isListed(await awaitAnswer(client.get('/models', { signal: own })), model as string),
-            ask,
-          },
-          signal,
+        isListed(async () =>
+          hasModel(await awaitAnswer(client.get('/models', { signal })), model as string),
         ),
       ),
   };
 }
 
 /** Ollama lists a model with its tag, and takes the name without it. */
-function isListed(answer: unknown, model: string): boolean {
+function hasModel(answer: unknown, model: string): boolean {
   const { data } = toObject(answer);
   if (!Array.isArray(data)) return false;
   return (data as unknown[])

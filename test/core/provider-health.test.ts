@@ -81,7 +81,7 @@ it('a service in process asks no model by itself', async () => {
     name: 'own',
     model: 'small',
     generate: () => (asked.push('generate'), Promise.resolve(REPLY)),
-    check: () => (asked.push('check'), Promise.resolve()),
+    check: () => (asked.push('check'), Promise.resolve(true)),
   };
   const core = await openCore({ model, verifier: model });
   await core.start();

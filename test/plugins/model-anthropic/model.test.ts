@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { anthropic, type AnthropicModelOptions } from '../../../plugins/model-anthropic/index.ts';
 import { MESSAGES, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
+import { guardModel } from '../../../core/subagents/guarded-model.ts';
 import { rejection } from '../../support/rejection.ts';
 
 let server: ProviderServer;
@@ -135,7 +136,7 @@ describe('a check', () => {
   const paths = () => server.received.map(({ path }) => path);
 
   it('asks for the model in the list, and the model for nothing', async () => {
-    await model().check?.({});
+    await guardModel(model()).check({});
     expect(paths()).toEqual(['/v1/models/claude']);
   });
 
@@ -143,7 +144,7 @@ describe('a check', () => {
     'asks for one token where the list of models is answered with %i',
     async (status) => {
       server.next(({ sendJson }) => sendJson(status, { error: { message: 'no' } }));
-      await model({ maxRetries: 0 }).check?.({});
+      await guardModel(model({ maxRetries: 0 })).check({});
       expect(paths()).toEqual(['/v1/models/claude', '/v1/messages']);
       expect(server.received[1]?.body).toMatchObject({ max_tokens: 1 });
     },
@@ -151,7 +152,7 @@ describe('a check', () => {
 
   it('fails with the reason where the key is refused, without a second question', async () => {
     server.next(({ sendJson }) => sendJson(401, { error: { message: 'no' } }));
-    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    const error = await rejection(guardModel(model({ maxRetries: 0 })).check({}));
     expect(error).toMatchObject({
       code: 'MODEL_FAILED',
       details: { reason: 'unauthorized', providerStatus: 401 },
@@ -164,7 +165,7 @@ describe('a check', () => {
       ({ sendJson }) => sendJson(404, {}),
       ({ sendJson }) => sendJson(404, { error: { message: 'no such model' } }),
     );
-    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    const error = await rejection(guardModel(model({ maxRetries: 0 })).check({}));
     expect(error).toMatchObject({ details: { providerStatus: 404 } });
   });
 });

@@ -9,6 +9,7 @@ import {
   type ProviderServer,
   startProviderServer,
 } from '../../support/provider-server/server.ts';
+import { guardModel } from '../../../core/subagents/guarded-model.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
@@ -519,7 +520,7 @@ describe('a check', () => {
   const paths = () => server.received.map(({ path }) => path);
 
   it('asks for the model in the list, and the model for nothing', async () => {
-    await model().check?.({});
+    await guardModel(model()).check({});
     expect(paths()).toEqual(['/v1/models']);
   });
 
@@ -527,7 +528,7 @@ describe('a check', () => {
     'asks for one token where the list of models is answered with %i',
     async (status) => {
       server.next(({ sendJson }) => sendJson(status, { error: { message: 'no' } }));
-      await model({ maxRetries: 0 }).check?.({});
+      await guardModel(model({ maxRetries: 0 })).check({});
       expect(paths()).toEqual(['/v1/models', '/v1/chat/completions']);
       expect(server.received[1]?.body).toMatchObject({ max_tokens: 1 });
     },
@@ -535,7 +536,7 @@ describe('a check', () => {
 
   it('fails with the reason where the key is refused, without a second question', async () => {
     server.next(({ sendJson }) => sendJson(401, { error: { message: 'no' } }));
-    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    const error = await rejection(guardModel(model({ maxRetries: 0 })).check({}));
     expect(error).toMatchObject({
       code: 'MODEL_FAILED',
       details: { reason: 'unauthorized', providerStatus: 401 },
@@ -548,13 +549,13 @@ describe('a check', () => {
       ({ sendJson }) => sendJson(200, { data: [{ id: 'another' }] }),
       ({ sendJson }) => sendJson(404, { error: { message: 'no such model' } }),
     );
-    const error = await rejection(model({ maxRetries: 0 }).check?.({}) ?? Promise.resolve());
+    const error = await rejection(guardModel(model({ maxRetries: 0 })).check({}));
     expect(error).toMatchObject({ details: { providerStatus: 404 } });
   });
 
   it('knows the tag that Ollama puts behind a name', async () => {
     server.next(({ sendJson }) => sendJson(200, { data: [{ id: 'small:latest' }] }));
-    await model().check?.({});
+    await guardModel(model()).check({});
     expect(paths()).toEqual(['/v1/models']);
   });
 });
