@@ -297,7 +297,7 @@ export const SETTINGS = {
     schema: integer(1, 60_000),
     default: 1_000,
     env: 'SERVICE_SEARCH_EMBED_TIMEOUT_MS',
-    description: 'How long a search waits for the embedder, in milliseconds; at most 14,000 count.',
+    description: 'Milliseconds that a search waits for the embedder; at most 14,000 count.',
   },
   'sla.p95Ms': {
     schema: integer(1, 600_000),
