@@ -81,7 +81,7 @@ export function createContext(deps: ContextDependencies): ContextService {
         fill && isNothing && !stable.hasWhole && !stable.isAll
           ? await listCatalog(past?.files ?? deps.search.files, {
               ...{ scope: scopes[0] as (typeof scopes)[number], maxChars: room },
-              never: stable.never,
+              ...{ never: stable.never, shown: stable.ranges },
             })
           : null;
       const sources = [

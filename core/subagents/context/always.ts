@@ -62,7 +62,7 @@ export function withoutShown(hits: readonly Hit[], shown: readonly Range[]): Hit
 }
 
 /** The text of a file with `context: always`, without its front matter; `null` for other files. */
-export function toAlways(file: FoundFile): Range | null {
+function toAlways(file: FoundFile): Range | null {
   const after = findAlwaysShown(file.content);
   return after === null ? null : toWhole(file, after);
 }

@@ -24,12 +24,25 @@ const REST_CHARS = 32;
 
 /**
  * The catalog of a user's memory in at most `maxChars`: its `index.md` if there is one, else the names
- * and first headings of its files. `null` if memory is empty, or if next to nothing fits.
+ * and first headings of its files. `null` if memory is empty, if next to nothing
+ * fits, or if the catalog is there already, by its `context: always`.
  */
 export async function listCatalog(
   memory: MemoryFiles,
-  { scope, maxChars, never }: { scope: ScopeKey; maxChars: number; never: readonly IndexFileKey[] },
+  {
+    scope,
+    maxChars,
+    never,
+    shown,
+  }: {
+    scope: ScopeKey;
+    maxChars: number;
+    never: readonly IndexFileKey[];
+    /** What stands in the context already. */
+    shown: readonly Range[];
+  },
 ): Promise<Catalog | null> {
+  if (shown.some(({ file }) => file.scope === scope && file.path === INDEX_PATH)) return null;
   return (
     (await readIndex(memory, { scope, maxChars })) ??
     (await listNames(memory, { scope, maxChars, never }))

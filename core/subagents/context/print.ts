@@ -33,7 +33,7 @@ export interface Part {
  * Lines as they stand in memory, each range below its source, between marks that no text among them
  * has: only a line that begins with the mark names a source.
  */
-export function printRanges(ranges: readonly Range[], mark: string): string {
+function printRanges(ranges: readonly Range[], mark: string): string {
   return printParts(ranges.map(toPart), mark);
 }
 

@@ -422,8 +422,11 @@ describe('a memory that does not fit', () => {
     expect(cut.context.length).toBeLessThanOrEqual(500);
     const [source] = cut.sources;
     expect(cut.context).toContain(`\n… and ${100 - (source?.endLine ?? 0)} more lines\n`);
+    // It is not there twice.
+    await write(core, 'alice', 'user/index.md', `${ALWAYS}- [Garden](big.md)\n`);
+    expect(reasonsOf(await gather(core, 'alice', 'zebra'))).toEqual(['always user/index.md:5']);
     // Found things need no catalog.
-    expect(reasonsOf(await gather(core, 'alice', 'entry 17'))[0]).toMatch(/^matched user\/big\.md/);
+    expect(reasonsOf(await gather(core, 'alice', 'entry 17'))[1]).toMatch(/^matched user\/big\.md/);
   });
 
   it('names what there is where a model selects nothing, and says that it was asked', async () => {
@@ -625,6 +628,17 @@ describe('a context of any memory', () => {
             expect(answer.context.isWellFormed()).toBe(true);
             checkHalves(answer);
             answers.push(answer);
+          }
+          // Memory is whole from the very length on that it has as a whole.
+          const whole = await gather(core, user, 'zebra', { maxChars: 100_000 });
+          const exact = whole.context.length;
+          if (exact >= 200 && whole.stableChars === exact) {
+            const same = await gather(core, user, 'tea', { maxChars: exact });
+            expect(same.context).toBe(whole.context);
+            if (exact > 200) {
+              const less = await gather(core, user, 'tea', { maxChars: exact - 1 });
+              expect(less.stableChars).toBeLessThan(exact);
+            }
           }
           const stable = new Set(answers.map((one) => one.context.slice(0, one.stableChars)));
           expect(stable.size).toBe(1);

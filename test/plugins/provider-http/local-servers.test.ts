@@ -151,7 +151,9 @@ describe.each(SERVERS)('with $name', ({ answer, loading, unknown }) => {
     await expect
       .poll(async () => (await find(core)).result)
       .toMatchObject({ mode: 'hybrid', results: [{ path: 'user/profile.md' }] });
-    const { result } = await call<object>(core, 'alice', 'memory_context', { query: 'Which tea?' });
+    const { result } = await call<object>(core, 'alice', 'memory_context', {
+      ...{ query: 'Which tea?', fill: false },
+    });
     expect(result).toMatchObject({ mode: 'model', sources: [{ path: 'user/profile.md' }] });
     expect(provider?.violations).toEqual([]);
   });
