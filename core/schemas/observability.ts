@@ -241,6 +241,7 @@ export const HygieneKind = Type.Enum([
   'oversized',
   'never_read',
   'secret',
+  'forget_requested',
 ]);
 export type HygieneKind = Static<typeof HygieneKind>;
 
@@ -266,6 +267,22 @@ export const HygieneReport = strictObject({
         }),
       ),
       mend: text('How to fix it.'),
+      request: Type.Optional(
+        strictObject(
+          {
+            toolCallId: text('The call of memory_remember.'),
+            revisions: Type.Array(
+              strictObject({
+                id: text('The revision that took the lines away.'),
+                lines: Type.Array(Type.Integer({ minimum: 1 }), {
+                  description: 'Their numbers in the version before.',
+                }),
+              }),
+            ),
+          },
+          { description: 'Of forget_requested.' },
+        ),
+      ),
     }),
     { description: 'The most severe first, at most 500.' },
   ),

@@ -24,8 +24,15 @@ export interface Model {
       /** Whether a reply that was cut off is of use; default: none is, and `ask` throws. */
       isUsable?: (text: string) => boolean;
     },
-    options: { call: ToolCall; timeoutMs: number },
+    options: AskOptions,
   ): Promise<string>;
+}
+
+interface AskOptions {
+  call: ToolCall;
+  timeoutMs: number;
+  /** Nobody waits for the answer: a process that has nothing else to do may end. */
+  isBackground?: boolean;
 }
 
 /** What is wrong with one request or reply, not with the provider: it answers. */
@@ -38,7 +45,7 @@ const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_of
 export function createModel(provider: ModelProvider, circuit = new CircuitBreaker()): Model {
   async function generate(
     request: GenerateRequest,
-    { call, timeoutMs: mostMs }: { call: ToolCall; timeoutMs: number },
+    { call, timeoutMs: mostMs, isBackground = false }: AskOptions,
   ): Promise<GenerateResult> {
     const timeoutMs = beforeDeadline(mostMs, call.deadlineAt);
     const slow = new AbortController();
@@ -47,6 +54,7 @@ export function createModel(provider: ModelProvider, circuit = new CircuitBreake
     let failure = createProviderError('MODEL_TIMEOUT', { reason: 'timeout', limitMs: timeoutMs });
     const onFailure = (error: MemoryError) => void (failure = error);
     const timer = setTimeout(() => slow.abort(failure), timeoutMs);
+    if (isBackground) timer.unref();
     try {
       return await provider.generate({ ...request, signal, onFailure });
     } finally {

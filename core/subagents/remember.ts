@@ -161,6 +161,7 @@ const NOTHING_TO_FORGET = {
   why: 'The model found no line that the request names.',
   lines: [],
   kind: null,
+  named: [],
 };
 
 /**

@@ -54,7 +54,7 @@ export interface Observability {
 
 interface ObservabilityDependencies {
   storage: Storage;
-  revisions: Pick<Revisions, 'contentAt'>;
+  revisions: Pick<Revisions, 'contentAt' | 'contents' | 'textAt'>;
   queue: AccessQueue;
   sla: Settings['sla'];
   now: () => number;
@@ -79,7 +79,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
       return await read(query);
     };
 
-  const checkHygiene = createHygieneCheck(storage, now);
+  const checkHygiene = createHygieneCheck(deps);
   return {
     summary: async (query) => readSummary(store, await parsed(query), { sla }),
     async activity(query) {

@@ -29,6 +29,8 @@ export interface Refusal {
   lines: string[];
   /** `null` where that could not be read. */
   kind: EditKind | null;
+  /** The lines that would have gone. */
+  named: { path: string; line: number | null }[];
 }
 
 /** What became of a fact, before it is written. */
@@ -43,7 +45,8 @@ export interface Outcome {
 /** The lines that would have come; of an operation that only removes, those that would have gone. */
 export function toRefusal({ add, remove, operation }: ExaminedOperation, why: string): Refusal {
   const lines = add === null ? remove.map(({ text }) => text) : add.lines;
-  return { why, lines, kind: operation.kind };
+  const named = remove.map(({ path, line }) => ({ path, line }));
+  return { why, lines, kind: operation.kind, named };
 }
 
 /**

@@ -14,6 +14,7 @@ import { isProviderError } from '../../provider-failure.ts';
 import { RootTrace } from '../../telemetry/tracer.ts';
 import { type BackgroundFiling, DEFAULT_WRITES, findKnown } from '../remember.ts';
 import { type Kept, type Refusal, toKept, toOutcome } from './answer.ts';
+import { noteForgetting } from './forget-trail.ts';
 import { type InboxFile, readInbox } from './inbox.ts';
 import { askVerifier, judge } from './judge.ts';
 import { look, lookAgain, replaceLine, withoutLine } from './look.ts';
@@ -57,7 +58,8 @@ const LANES = 4;
 const LEASE_MS = 300_000;
 /** Users of this process whose lines are filed at once. */
 const AT_ONCE = 2;
-const DELAYS = { firstMs: 50, againMs: 30_000 };
+/** A script that tells a fact and ends is over by then: its line waits for the next process. */
+const DELAYS = { firstMs: 1_000, againMs: 30_000 };
 const LONGEST_DELAY_MS = 30 * 60_000;
 /** Attempts to write while others change the same files. */
 const ATTEMPTS = 5;
@@ -224,7 +226,7 @@ export function createFiling(deps: FilingDependencies): Filing {
         (active.size > 0 || (waiting.size > 0 && failures === 0))
       ) {
         if (active.size > 0) await Promise.allSettled(active.values());
-        else await new Promise((resolve) => setTimeout(resolve, firstMs));
+        else pump();
       }
     },
     async stop() {
@@ -370,6 +372,11 @@ async function write(
         (written) => toKept(outcome, written),
         call,
       );
+      if (proposal?.isForget === true) {
+        const memoryThen = memory ?? proposal.memory;
+        const all = [...refused, ...applied.refused];
+        await noteForgetting(deps, { call, memory: memoryThen, refused: all });
+      }
       return isFiled ? 'filed' : 'left';
     } catch (error) {
       const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';

@@ -12,7 +12,7 @@ import { createProviderError, isProviderError } from '../../provider-failure.ts'
 import { type Refusal, toRefusal } from './answer.ts';
 import { toContext, toOccasion } from './prompt.ts';
 import type { Proposal } from './propose.ts';
-import { isFaulty, remaining, type Session } from './session.ts';
+import { isFaulty, type Session, toAskOptions } from './session.ts';
 
 /** What passes of a proposal, and what does not. */
 export interface Judgement {
@@ -54,6 +54,7 @@ export async function judge(
         why: 'The model proposed an operation that is not of the form asked for.',
         lines: [],
         kind: null,
+        named: [],
       })),
     ],
     failure,
@@ -66,7 +67,7 @@ export async function askVerifier(
   operations: readonly ExaminedOperation[],
   memory: Proposal['memory'],
 ): Promise<Map<number, Verdict>> {
-  const { deps, question, call } = session;
+  const { deps, question } = session;
   const mark = session.toMark('verify', memory);
   const about = joinPrompt([toOccasion(question), ...toContext(question, mark)]);
   const request = {
@@ -75,7 +76,7 @@ export async function askVerifier(
     schema: VERDICTS_SCHEMA,
     maxTokens: deps.replyTokens,
   };
-  const reply = await deps.verifier.ask(request, { call, timeoutMs: remaining(session) });
+  const reply = await deps.verifier.ask(request, toAskOptions(session));
   const verdicts = parseVerdicts(reply);
   if (verdicts !== null && operations.some(({ operation }) => verdicts.has(operation.number))) {
     return verdicts;

@@ -17,7 +17,7 @@ import {
   toPrompt,
   toRepairPrompt,
 } from './prompt.ts';
-import { isFaulty, remaining, type Session } from './session.ts';
+import { isFaulty, type Session, toAskOptions } from './session.ts';
 
 /** The operations of a call, as far as code can judge them. */
 export interface Proposal {
@@ -64,7 +64,7 @@ export async function propose(session: Session): Promise<Proposal> {
 }
 
 async function ask(session: Session, system: PromptText, prompt: PromptText): Promise<Reply> {
-  const { deps, call, kinds } = session;
+  const { deps, kinds } = session;
   const text = await deps.model.ask(
     {
       ...{ system, prompt },
@@ -73,7 +73,7 @@ async function ask(session: Session, system: PromptText, prompt: PromptText): Pr
       // A reply that was cut off is of use when it has a whole operation.
       isUsable: (reply) => (parseEdits(reply, kinds)?.operations.length ?? 0) > 0,
     },
-    { call, timeoutMs: remaining(session) },
+    toAskOptions(session),
   );
   return { text, parsed: parseEdits(text, kinds) };
 }

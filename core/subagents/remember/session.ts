@@ -99,9 +99,10 @@ export function toShown(context: string | null): string | null {
     : context.toWellFormed();
 }
 
-/** How long the models still have, in milliseconds. */
-export function remaining({ until }: Session): number {
-  return Math.max(1, Math.round(until - performance.now()));
+/** How a model is asked: in the time that is left. */
+export function toAskOptions({ call, until, question }: Session): Parameters<Model['ask']>[1] {
+  const timeoutMs = Math.max(1, Math.round(until - performance.now()));
+  return { call, timeoutMs, isBackground: question.purpose === 'inbox' };
 }
 
 /** Whether an operation was refused for its form, and is no news that memory has already. */

@@ -17,6 +17,7 @@ import {
   toRefusal,
 } from './answer.ts';
 import { applyWithCatalog } from './catalog.ts';
+import { noteForgetting } from './forget-trail.ts';
 import { type KnownLine, planInboxLine } from './inbox.ts';
 import { findSaying } from './known.ts';
 import { lookAgain, type SeenMemory } from './look.ts';
@@ -67,6 +68,9 @@ export async function store(session: Session, plan: Plan): Promise<Remembered> {
         (written) => toKept(outcome, written),
         watched,
       );
+      if (plan.isForget && !isReplayed) {
+        await noteForgetting(deps, { call, memory, refused: outcome.refused });
+      }
       // The answer of another call under the same key is that call's in every part.
       return await toAnswer(deps, kept, {
         outcome: isReplayed ? null : outcome,
@@ -120,7 +124,7 @@ async function planWrite(
   if (inbox.status === 'refused') {
     return toOutcome(files, {
       ...answer,
-      refused: [...all, { why: inbox.why, lines: [fact], kind: null }],
+      refused: [...all, { why: inbox.why, lines: [fact], kind: null, named: [] }],
     });
   }
   if (inbox.status === 'known') {

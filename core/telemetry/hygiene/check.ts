@@ -23,6 +23,7 @@ import {
 import { parseTimeOrNull, toTime } from '../../time.ts';
 import { observationsOf } from '../events/observation-store.ts';
 import { findContradictions } from './fact-findings.ts';
+import { findForgetRequests, type ForgetDependencies } from './forget-findings.ts';
 import { type Line, readLines } from './line.ts';
 import { findRepeatedLines } from './line-findings.ts';
 import { CATALOG, findBrokenLinks, findUnlisted, type Link } from './link-findings.ts';
@@ -56,7 +57,11 @@ export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
  * the findings in contents until one changes, because comparing all lines of a thousand files takes
  * a tenth of a second.
  */
-export function createHygieneCheck(storage: Storage, now: () => number): HygieneCheck {
+export function createHygieneCheck({
+  storage,
+  revisions,
+  now,
+}: ForgetDependencies & { now: () => number }): HygieneCheck {
   const known = new LRUCache<string, ContentFindings>({
     maxSize: KNOWN_LIMIT,
     sizeCalculation: ({ findings, links }) => 1 + findings.length + links.length,
@@ -91,6 +96,12 @@ export function createHygieneCheck(storage: Storage, now: () => number): Hygiene
       .map(toVirtualPath)
       .filter((path) => checked.has(path));
     if (checked.has(CATALOG)) append(findings, findUnlisted(links, listable, toPhysical));
+    if (query.tool === undefined || query.tool === 'memory_remember') {
+      append(
+        findings,
+        await findForgetRequests({ storage, revisions }, toScope(user), { since, until }),
+      );
+    }
     return toReport(findings, {
       userId: query.userId,
       now: at,

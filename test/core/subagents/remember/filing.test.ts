@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../../core/contracts/model-provider.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { asAdmin } from '../../http/serve.ts';
 import { edit } from '../../../support/edit-memory.ts';
 import { type ModelService, passAll, serveWithModel } from '../../../support/model-service.ts';
-import { call, openCore, temporaryDatabases } from '../../../support/service.ts';
+import { call, openCore, temporaryDatabase, temporaryDatabases } from '../../../support/service.ts';
 
 const INBOX = 'user/inbox.md';
 const PATH = 'user/profile.md';
@@ -287,5 +290,19 @@ describe('lines of an earlier process', () => {
     await expect.poll(() => read(INBOX), { timeout: 60_000 }).toBe('');
     expect((await read(PATH)).match(/No\. \d\./g)).toHaveLength(5);
     expect(asked).toBe(5);
+  });
+
+  it('keep no process alive that uses the service in process', async () => {
+    const database = await temporaryDatabase();
+    const script = fileURLToPath(new URL('one-shot.mjs', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [script, database], {
+      timeout: 60_000,
+    });
+    expect(stdout).toBe('inbox');
+    const core = await openCore({ storage: sqlite({ filename: database }) });
+    const { result } = await call<{ content: string }>(core, 'alice', 'memory_read', {
+      path: INBOX,
+    });
+    expect(result.content).toContain('to be filed) Likes rain.');
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { asAdmin } from '../../http/serve.ts';
 import { edit } from '../../../support/edit-memory.ts';
 import { type ModelService, serveWithModel } from '../../../support/model-service.ts';
 
@@ -147,5 +148,71 @@ describe('a request to forget', () => {
     const { json } = await forget(service, { text: 'Forget the hint.', forget: true });
     expect(json.result.filed).toBe('all');
     expect(await service.read('user/inbox.md')).toBe('# Inbox\n\n');
+  });
+});
+
+describe('hygiene', () => {
+  const hygiene = async (service: ModelService) => {
+    const { json } = await service.request('GET', '/v1/admin/observability/hygiene?userId=alice', {
+      headers: asAdmin,
+    });
+    const findings = json.findings as {
+      kind: string;
+      severity: string;
+      places: object[];
+      request: { toolCallId: string; revisions: { id: string; lines: number[] }[] };
+    }[];
+    return findings.filter(({ kind }) => kind === 'forget_requested');
+  };
+
+  it('lists what was taken away on request by its ids, until history has it no more', async () => {
+    const service = await withProfile();
+    service.says(() => ({ operations: [takeAway] }));
+    const { json } = await forget(service);
+    const [finding, ...others] = await hygiene(service);
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({
+      severity: 'medium',
+      places: [{ path: 'users/alice/profile.md', lines: [] }],
+      request: {
+        toolCallId: json.toolCallId,
+        revisions: [{ id: json.result.writes[0].revisionId, lines: [3] }],
+      },
+    });
+    expect(JSON.stringify(finding)).not.toContain('Berlin');
+    await service.write(PATH, '# Profile\n');
+    const pruned = await service.request('POST', '/v1/admin/revisions/prune', {
+      headers: asAdmin,
+      body: { keepLast: 1, userId: 'alice' },
+    });
+    expect(pruned.status, pruned.text).toBe(200);
+    expect(await hygiene(service)).toEqual([]);
+  });
+
+  it('lists what could not be taken away where it stands now, until it is gone', async () => {
+    const service = await withProfile();
+    service.says(() => ({ operations: [takeAway] }));
+    service.judges(() => ({
+      verdicts: [{ operation: 1, lost: [], added: [], verdict: 'unsure' }],
+    }));
+    const { json } = await forget(service);
+    await service.write(PATH, `- First.\n${PROFILE}`);
+    const [finding] = await hygiene(service);
+    expect(finding).toMatchObject({
+      severity: 'high',
+      places: [{ path: 'users/alice/profile.md', lines: [4] }],
+      request: { toolCallId: json.toolCallId, revisions: [] },
+    });
+    await service.write(PATH, '# Profile\n');
+    expect(await hygiene(service)).toEqual([]);
+  });
+
+  it('says nothing of a fact that ends a line and asks to forget nothing', async () => {
+    const service = await withProfile();
+    service.says(() => ({ operations: [takeAway] }));
+    const { json } = await forget(service, { text: 'I no longer live in Berlin.' });
+    expect(json.result.filed).toBe('all');
+    expect(json.result).not.toHaveProperty('history');
+    expect(await hygiene(service)).toEqual([]);
   });
 });
