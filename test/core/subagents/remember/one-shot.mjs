@@ -10,4 +10,4 @@ const { result } = await service.tools.execute('memory_remember', {
   context: { userId: 'alice' },
   arguments: { text: 'Likes rain.', wait: false },
 });
-process.stdout.write(result.filed);
+process.stdout.write(String(result.filed));
