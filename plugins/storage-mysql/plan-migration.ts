@@ -19,12 +19,12 @@ export async function examineMysql(settings: MysqlSettings): Promise<StorageExam
   return await read(settings, (connections) =>
     connections.use(async (session) => {
       const [row] = await session.all(
-        `select version() as version, ${MYSQL_DIALECT.nowMs} as now`,
+        `select version() as version, ${MYSQL_DIALECT.nowMs} as now_ms`,
         [],
       );
       const version = toText(row?.['version'] ?? '');
       assertSupportedServer(version);
-      return { version, now: Number(row?.['now']) };
+      return { version, now: Number(row?.['now_ms']) };
     }),
   );
 }

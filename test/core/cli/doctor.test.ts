@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import Database from 'better-sqlite3';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { EMBEDDINGS } from '../../support/provider-server/misbehaviour.ts';
 import { type Behaviour, startProviderServer } from '../../support/provider-server/server.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
 /** Asks the doctor about a model of a server that has vectors of one length, whatever is asked. */
@@ -249,6 +251,24 @@ describe('the doctor', () => {
     const away = await examine(cwd, { SERVICE_DATABASE_URL: url });
     expect([away.code, away.of('database').state]).toEqual([1, 'problem']);
     expect(JSON.stringify(away.of('database'))).not.toContain('secret');
+  });
+
+  it('asks a database server for its version and its clock, and says why one lets nobody in', async () => {
+    const cwd = await temporaryDirectory();
+    const SERVICE_DATABASE_URL = await freshDatabase();
+    const secrets = {
+      SERVICE_API_KEY: randomBytes(32).toString('base64url'),
+      SERVICE_ADMIN_SECRET: randomBytes(32).toString('base64url'),
+    };
+    const good = await examine(cwd, { ...secrets, SERVICE_DATABASE_URL });
+    expect([good.code, good.of('database').state]).toEqual([0, 'ok']);
+    expect(good.of('database').text).toMatch(/^mysql \d+\./);
+    expect(good.of('clock').text).toBe('the database has the same time as this machine');
+    const url = new URL(SERVICE_DATABASE_URL);
+    url.password = 'mistaken-password';
+    const wrong = await examine(cwd, { ...secrets, SERVICE_DATABASE_URL: url.href });
+    expect([wrong.code, wrong.of('database').state]).toEqual([1, 'problem']);
+    expect(JSON.stringify(wrong.of('database'))).not.toContain('mistaken-password');
   });
 
   it('names files with secrets that others can read, and how to close them', async () => {

@@ -11,6 +11,7 @@ import {
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findOllama } from '../../../core/cli/embedder/ollama.ts';
@@ -211,6 +212,41 @@ describe('memory-service embedder setup', () => {
       expect(stdout).toContain('All of this is set already.\n');
       expect(stdout).toContain(`All memory is embedded by the server at ${url}`);
     });
+  });
+});
+
+describe('at a terminal', () => {
+  const SCRIPT = fileURLToPath(new URL('../../support/at-terminal.py', import.meta.url));
+  const answer = (answers: readonly (readonly [question: string, typed: string])[]) =>
+    runCommand({
+      cwd,
+      args: ['embedder', 'setup'],
+      under: ['python3', SCRIPT, JSON.stringify(answers)],
+      env: { OLLAMA_HOST: '127.0.0.1:1' },
+    });
+
+  it('it asks for what it needs, and shows no key while it is typed', async () => {
+    const { code, stdout } = await answer([
+      ['Number', '9\r'],
+      ['from 1 to 3', ''],
+      ['Number', '3\r'],
+      ['Base URL', `${server.baseUrl}\r`],
+      ['Embedding model', 'meaning\r'],
+      ['API key', `${KEY}\r`],
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('3  OpenAI, or a server that speaks its API');
+    expect(stdout).not.toContain(KEY.slice(0, 12));
+    expect(readEnv()).toEqual({ ...added(), SERVICE_EMBEDDING_API_KEY: KEY });
+  });
+
+  it.each([
+    ['the end of its input', '\u0004'],
+    ['Ctrl-C', '\u0003'],
+  ])('it changes nothing at %s', async (_what, typed) => {
+    const { code, stdout } = await answer([['Number', typed]]);
+    expect([code, stdout]).toEqual([2, expect.stringContaining('nothing changed')]);
+    expect(existsSync(dotEnv())).toBe(false);
   });
 });
 

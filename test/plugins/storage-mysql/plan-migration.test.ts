@@ -19,3 +19,10 @@ it('tells the steps of a migration before it runs them, and none once it has', a
   const after = await mysql({ url }).planMigration?.();
   expect(after).toEqual({ from: MIGRATIONS.length, to: MIGRATIONS.length, steps: [] });
 });
+
+it('the server says its version and its time before anything is opened', async () => {
+  const url = await createDatabase(await sharedMariadb());
+  const examined = await mysql({ url }).examine?.();
+  expect(examined?.version).toMatch(/^\d+\.\d+\.\d+/);
+  expect(Math.abs((examined?.now ?? 0) - Date.now())).toBeLessThan(60_000);
+});
