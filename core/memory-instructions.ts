@@ -20,12 +20,19 @@ export function memoryInstructions({
   readOnly,
   toolPrefix = '',
 }: MemoryInstructionsOptions = {}): string {
+  const has = (tool: string): boolean => tools?.includes(tool) ?? true;
   const lines = [
     'Memory of one user that lasts from one conversation to the next, as text files: user/<path> is theirs, shared/<path> is common to all.',
-    'Look up what is known before you answer or ask.',
   ];
-  if (toolPrefix !== '') {
-    lines.splice(1, 0, `Its tools are those whose names begin with ${toolPrefix}.`);
+  if (toolPrefix !== '' && tools?.length !== 0) {
+    lines.push(`Its tools are those whose names begin with ${toolPrefix}.`);
+  }
+  // An agent without tools has what stands in its prompt.
+  if (tools?.length !== 0) lines.push('Look up what is known before you answer or ask.');
+  if (has('memory_find') && has('memory_read')) {
+    lines.push(
+      'A search that finds nothing names the files that there are: read those that may help.',
+    );
   }
   if (readOnly !== true && (tools?.some(isOfWriting) ?? true)) {
     lines.push('Write down what will still matter later, with a reason; correct what has changed.');

@@ -495,6 +495,14 @@ describe('toMemoryPrompt', () => {
     expect(memoryInstructions({ tools: ['memory_remember'] })).toContain('Write down');
   });
 
+  it('speaks of tools to those alone who have some', () => {
+    const without = memoryInstructions({ tools: [], toolPrefix: 'team_' });
+    expect(without).not.toMatch(/Look up|search|tools/);
+    expect(without).toContain('name the file and the line');
+    expect(memoryInstructions()).toMatch(/Look up .* A search that finds nothing names the files/);
+    expect(memoryInstructions({ tools: ['memory_find'] })).not.toContain('A search');
+  });
+
   it('stops with the call that it belongs to', async () => {
     const signal = AbortSignal.abort(new Error('The user left.'));
     const options = { userId: 'alice', signal };
