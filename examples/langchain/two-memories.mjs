@@ -28,5 +28,5 @@ await tell(
     // #endregion
   },
   OF_TWO_MEMORIES,
-  ['alice', 'team-billing'],
+  { userIds: ['alice', 'team-billing'] },
 );

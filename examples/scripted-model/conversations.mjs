@@ -46,6 +46,17 @@ export const RECALLED = CONVERSATIONS.map(({ prompt, turns }, index) =>
 );
 
 /**
+ * Two of an agent that calls no tool: what the user says is kept after the turn, and stands in front of the
+ * model at the next one.
+ *
+ * @type {typeof CONVERSATIONS}
+ */
+export const KEPT = [
+  { prompt: 'I have given up coffee, and I drink tea.', turns: [{ text: 'Good for you.' }] },
+  { prompt: 'What may I offer my guest, who drinks what I drink?', turns: [answerFromPrompt] },
+];
+
+/**
  * One conversation of an agent that has a memory of its user and one of the team.
  *
  * @type {typeof CONVERSATIONS}
@@ -78,6 +89,9 @@ export const OF_TWO_MEMORIES = [
 function answerFromPrompt(_answers, body) {
   // The instructions are in another place in each API.
   const text = JSON.stringify(body).replaceAll('\\n', '\n');
-  const [, source, line] = /^## \w+ (\S+, line \d+),.*\n\n(- .*tea.*)$/m.exec(text) ?? [];
-  return { text: line === undefined ? 'I do not know.' : `Tea: "${line}" (${source}).` };
+  const [, path, from, above = '', line] =
+    /^## \w+ (\S+), lines? (\d+)\D.*\n\n((?:(?!## ).*\n)*?)(- .*tea.*)$/m.exec(text) ?? [];
+  if (line === undefined) return { text: 'I do not know.' };
+  const number = Number(from) + above.split('\n').length - 1;
+  return { text: `Tea: "${line}" (${path}, line ${number}).` };
 }

@@ -26,13 +26,14 @@ export function answerMemory({ messages = [], response_format, tool_choice }) {
 
 /** @param {string} prompt */
 function fileFact(prompt) {
-  const [, fact = ''] = /<fact-\w+>\nThe user (.*)\n/.exec(prompt) ?? [];
+  const [, fact = ''] = /<fact-\w+>\n(?:The user )?(.*)\n/.exec(prompt) ?? [];
   const line = `- ${fact.charAt(0).toUpperCase()}${fact.slice(1)}`;
   const path = 'user/profile.md';
   const add = { path, heading: null, lines: [line] };
   const isKnown = prompt.includes(`| ${line}\n`);
   const operation = { kind: 'add', reason: 'It is new.', remove: [], add, sources: [] };
-  return { operations: isKnown ? [] : [operation] };
+  // A question says nothing to keep.
+  return { operations: isKnown || fact.endsWith('?') ? [] : [operation] };
 }
 
 /**
