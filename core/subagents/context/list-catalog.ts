@@ -17,6 +17,12 @@ export interface Catalog {
 
 type ListedFile = Pick<FoundFile, 'scope' | 'path' | 'version' | 'updatedAt'>;
 
+/**
+ * What names have of the room, and how much they have where there is little. A question that finds
+ * nothing need not cost as much as one that is answered.
+ */
+const NAMES_SHARE = 1 / 2;
+const NAMES_CHARS = 1_000;
 const INDEX_PATH = 'index.md';
 const WHY = 'nothing was found for the question';
 /** Room for `… and 1,000,000 more files`. */
@@ -43,10 +49,10 @@ export async function listCatalog(
   },
 ): Promise<Catalog | null> {
   if (shown.some(({ file }) => file.scope === scope && file.path === INDEX_PATH)) return null;
-  return (
-    (await readIndex(memory, { scope, maxChars })) ??
-    (await listNames(memory, { scope, maxChars, never }))
-  );
+  const index = await readIndex(memory, { scope, maxChars });
+  if (index !== null) return index;
+  const forNames = Math.min(maxChars, Math.max(NAMES_CHARS, maxChars * NAMES_SHARE));
+  return await listNames(memory, { scope, maxChars: forNames, never });
 }
 
 async function readIndex(
