@@ -11,6 +11,7 @@ const ON_BOTH_DATABASES = [
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/index/indexer.test.ts',
   'test/core/subagents/{context,context-fill,remember}.test.ts',
+  'test/core/subagents/remember/{filing,forget,inbox}.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/http/{influence,reembed,undo}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move,memory_patch,run-tool}.test.ts',

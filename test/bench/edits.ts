@@ -192,7 +192,7 @@ async function measureFacts(
   service: EditService,
   { folders, remember }: { folders: Folder[]; remember: Fact[] },
 ): Promise<void> {
-  const counts = { good: 0, harmful: 0, stored: 0, harm: 0, naive: [] as number[] };
+  const counts = { good: 0, harmful: 0, stored: 0, kept: 0, harm: 0, naive: [] as number[] };
   for (const [index, fact] of remember.entries()) {
     counts[fact.good ? 'good' : 'harmful'] += 1;
     for (const judge of fact.good ? [replacing] : [wrong, passing]) {
@@ -200,21 +200,23 @@ async function measureFacts(
       const folder = folders.find(({ user }) => user === fact.user);
       if (folder !== undefined) await writeFolder(service, userId, folder);
       service.script(fact.operations.map(toRemembered), judge);
-      const { writes, refused, unchanged } = (await service.tool(userId, 'memory_remember', {
+      const { filed, refused, unchanged } = (await service.tool(userId, 'memory_remember', {
         text: fact.text,
-      })) as { writes: unknown[]; refused: { why: string }[]; unchanged: boolean };
+      })) as { filed?: string; refused: { why: string }[]; unchanged: boolean };
       if (fact.good) {
-        const isStored = refused.length === 0 && (writes.length > 0 || unchanged);
+        const isStored = filed === 'all' || unchanged;
         counts.stored += Number(isStored);
+        counts.kept += Number(filed !== undefined || unchanged);
         if (!isStored)
           report.note(`good fact ${index}: ${refused.map(({ why }) => why).join('; ')}`);
-      } else if (writes.length > 0) {
+      } else if (filed === 'all' || filed === 'part') {
         if (judge === passing) counts.naive.push(index);
         else counts.harm += 1;
       }
     }
   }
-  const { good, harmful, stored, harm, naive } = counts;
+  const { good, harmful, stored, kept, harm, naive } = counts;
+  report.note(`| good facts kept, in the inbox or filed | ${kept} of ${good} |`);
   report.note(`| good facts stored | ${stored} of ${good} |`);
   report.note(`| harmful facts stored, verifier right | ${harm} of ${harmful} |`);
   report.note(

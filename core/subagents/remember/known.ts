@@ -12,9 +12,9 @@ import type { Question } from './prompt.ts';
 
 /** How much alike a fact and a line must be. */
 type Likeness =
-  /** Word for word, but for stop words, order of spelling and endings. */
+  /** Word for word, but for stop words, spelling and endings. */
   | 'same'
-  /** The line has every word of the fact that means something. Somebody says that it is known. */
+  /** The line has every word of the fact that means something, in their order: a model says that it is known. */
   | 'covered';
 
 /** Rows between two steps. */
@@ -24,8 +24,8 @@ const USER = new Set(['user', 'nutzer', 'benutzer', 'usuario', 'utilisateur', 'u
 
 /**
  * The lines of memory that say a fact, one for each sentence of it; `null` where a sentence is said by
- * none. A line about somebody else, with another denial or with another "may" does not say it, and of
- * a fact with words such as "yesterday" no line of the inbox from another day.
+ * none. A line about somebody else, with another denial or with another "may" does not say it. A fact
+ * with words such as "yesterday" is said by a line of the inbox from the same day alone.
  */
 export function* findSaying(
   memory: EditedMemory,
@@ -49,7 +49,7 @@ export function* findSaying(
         if (at % ROWS === 0) yield null;
         if (row.heading !== null || row.text.trim() === '') continue;
         const stamp = parseInboxLine(row.text);
-        if (isTimed && stamp !== null && stamp.day !== day) continue;
+        if (isTimed && stamp?.day !== day) continue;
         const said = toBare(withoutStamp(row.text));
         if (!isAlike(sentence, said, { above: workspace.headingsOf(row), likeness })) continue;
         if (subjects.differ([subjects.ofRow(row), about])) continue;
@@ -75,15 +75,24 @@ function isAlike(
   const isSaid =
     likeness === 'same'
       ? wanted.length === own.length && wanted.every((term, at) => term === own[at])
-      : isCovered(wanted, [...own, ...above.flatMap((title) => toTerms(title, both))]);
+      : isCovered(wanted, { own, above: new Set(above.flatMap((title) => toTerms(title, both))) });
   if (!isSaid || hasNegation(sentence) !== hasNegation(said)) return false;
   const [one, other] = [modalsOf(sentence), modalsOf(said)];
   return one.size === other.size && [...one].every((modal) => other.has(modal));
 }
 
-function isCovered(wanted: readonly string[], given: readonly string[]): boolean {
-  const known = new Set(given);
-  return wanted.every((term) => known.has(term));
+/** Whether a line has the words in their order: tea rather than coffee is not coffee rather than tea. */
+function isCovered(
+  wanted: readonly string[],
+  { own, above }: { own: readonly string[]; above: ReadonlySet<string> },
+): boolean {
+  let from = 0;
+  for (const term of wanted) {
+    const at = own.indexOf(term, from);
+    if (at !== -1) from = at + 1;
+    else if (own.includes(term) || !above.has(term)) return false;
+  }
+  return from > 0;
 }
 
 /** The words of a text that mean something, in order; `surrounding` tells the language. */

@@ -506,12 +506,21 @@ describe('memory_remember', () => {
       remove: [`${PATH}:4: - Lives in Berlin.`],
       add: { path: PATH, lines: ['- Lives in Oslo.'] },
     });
+    await service.write('user/other.md', '- A canary that sings.\n');
     service.says(({ round }) => (round === 1 ? proposes(wrong, toCoffee) : proposes(right)));
     const text = 'The user now prefers coffee and lives in Oslo.';
     const { json } = await service.execute('memory_remember', { text });
     expect(json.result).toMatchObject({ refused: [], unchanged: false });
     expect(service.asked).toHaveLength(2);
-    expect(service.asked[1]?.prompt).toContain('operation 1: A quoted line is not in the file.');
+    // Not the whole question: what was refused, why, and the file that it is about.
+    const [first, second] = service.asked;
+    expect(second?.prompt).toContain('operation 1: A quoted line is not in the file.');
+    expect(second?.prompt).toContain('Lives in Rome.');
+    expect(second?.prompt).toContain('4| - Lives in Berlin.');
+    expect(second?.prompt).not.toContain('Prefers coffee.');
+    expect(second?.prompt).not.toContain('canary');
+    expect(first?.prompt).toContain('canary');
+    expect(second?.system.length).toBeLessThan((first?.system.length ?? 0) / 2);
     expect(service.judged).toHaveLength(1);
     expect(await service.read(PATH)).toBe('# Profile\n\n- Prefers coffee.\n- Lives in Oslo.\n');
   });

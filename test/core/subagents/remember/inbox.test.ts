@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -5,6 +6,7 @@ import {
   parseInboxLine,
   withoutStamp,
 } from '../../../../core/edits/inbox-line.ts';
+import type { HoldRecord } from '../../../../core/contracts/records.ts';
 import { isTranscript } from '../../../../core/edits/transcript.ts';
 import { parseMarkdown } from '../../../../core/edits/markdown.ts';
 import { readStructure } from '../../../../core/markdown/structure.ts';
@@ -177,6 +179,9 @@ describe('a fact that can not be filed', () => {
     ['is about somebody else', '- Anna prefers tea.', 'The user prefers tea.'],
     ['is only a part of it', '- Prefers tea.', 'Prefers tea and lives in Oslo.'],
     ['says that it may be', '- Maybe prefers tea.', 'Prefers tea.'],
+    ['has its words in another order', '- Prefers tea over coffee.', 'Prefers coffee over tea.'],
+    ['has its numbers in another order', '- Has 3 cats and 2 dogs.', 'Has two cats and 3 dogs.'],
+    ['was true on another day', '- Went to Rome yesterday.', 'Went to Rome yesterday.'],
     ['is not there', '', 'Prefers tea.'],
   ])('is not called known by a line that %s', async (_what, line, fact) => {
     const service = await serveWithModel();
@@ -329,5 +334,29 @@ describe('a fact that can not be filed', () => {
       body: { context: { userId: 'alice' }, arguments: { query: 'peanuts' } },
     });
     expect(json.result.results[0].path).toBe(INBOX);
+  });
+
+  it('waits with all writes while an operator works on the memory', async () => {
+    const service = await serveWithModel();
+    const { storage } = service.core;
+    service.says(() => 'no JSON');
+    await service.write('user/a.md', 'x');
+    const hold: HoldRecord = {
+      ...{ scope: 'u:alice', id: randomUUID(), kind: 'restore', details: {} },
+      progressAt: Date.now(),
+    };
+    const set = (value: HoldRecord | null) =>
+      storage.mutate({ scopes: ['u:alice'], files: [] }, () => ({
+        result: {},
+        writes: 0,
+        changes: { holds: [{ scope: 'u:alice', hold: value }] },
+      }));
+    await set(hold);
+    for (const more of [{}, { wait: false }]) {
+      const { status, json } = await remember(service, BAD_REPLY_FACT, more);
+      expect([status, json.error.code]).toEqual([503, 'MEMORY_HELD']);
+    }
+    await set(null);
+    expect((await remember(service, BAD_REPLY_FACT)).json.result.filed).toBe('inbox');
   });
 });
