@@ -3,19 +3,23 @@
     with MemoryClient("http://127.0.0.1:8787", api_key) as memory:
         memory.execute("alice", "memory_read", {"path": "user/profile.md"})
 
-`AsyncMemoryClient` has the same methods, to be awaited. With `tool_prefix="team_"`, `list_tools` gives
+`AsyncMemoryClient` has the same methods, to be awaited. `remember` keeps what a user said, after each turn of
+an agent. With `tool_prefix="team_"`, `list_tools` gives
 `team_memory_read` and so on, and `execute` takes these names: for an agent that has two memories.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import logging
 import os
 import random
 import re
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -64,6 +68,11 @@ _BY_CODE = {
     "RATE_LIMITED": RateLimited,
 }
 
+# What could not be kept of a turn is told here.
+log = logging.getLogger("memory_client")
+# Characters of a message that memory_remember takes.
+_LONGEST_TEXT = 16_384
+
 # Each step is a request to send, or a number of seconds to wait.
 _Steps = Generator["httpx.Request | float", "httpx.Response | httpx.TransportError | None", Any]
 
@@ -79,6 +88,7 @@ class _Base:
         self._prefix = tool_prefix
         self._headers = {"Authorization": f"Bearer {api_key}"}
         self._max_retries = max_retries
+        self._told: set[str] = set()
         # Seconds without a byte from the service. memory_remember and memory_context wait for a model.
         self._options: dict[str, Any] = {"timeout": timeout, "follow_redirects": False}
 
@@ -105,6 +115,7 @@ class _Base:
         actor: str | None,
         tool_call_id: str | None,
         idempotency_key: str | None,
+        timeout: float | None = None,
     ) -> _Steps:
         context = {"userId": user_id, "actor": actor, "toolCallId": tool_call_id}
         request = httpx.Request(
@@ -117,18 +128,104 @@ class _Base:
             # All attempts have the same key, so that a write is made only once.
             headers={**self._headers, "Idempotency-Key": idempotency_key or str(uuid.uuid4())},
         )
-        return (yield from self._send(request))["result"]
+        if timeout is not None:
+            request.extensions["timeout"] = httpx.Timeout(timeout).as_dict()
+        retries = self._max_retries if timeout is None else 0
+        return (yield from self._send(request, retries))["result"]
 
-    def _send(self, request: httpx.Request) -> _Steps:
-        for attempt in range(self._max_retries + 1):
+    def _remember(
+        self,
+        user_id: str,
+        messages: Sequence[Mapping[str, Any]],
+        actor: str | None,
+        conversation: str | None,
+        timeout: float,
+    ) -> _Steps:
+        end = time.monotonic() + timeout
+        results = []
+        try:
+            for index in _last_turn(messages):
+                text = _text_of(messages[index])
+                if text.strip() == "":
+                    continue
+                if len(text) > _LONGEST_TEXT:
+                    log.warning("A message of %d characters was not kept: too long.", len(text))
+                    continue
+                arguments = {"text": text, "wait": False, "reason": "The user said so."}
+                said = {"at": messages[index].get("at"), "speaker": messages[index].get("name")}
+                arguments |= {key: value for key, value in said.items() if value is not None}
+                key = _turn_key(messages[: index + 1], conversation)
+                left = max(0.1, end - time.monotonic())
+                try:
+                    call = self._execute(
+                        user_id, f"{self._prefix}memory_remember", arguments, actor, None, key, left
+                    )
+                    results.append((yield from call))
+                    self._told.clear()
+                except MemoryServiceError as error:
+                    # It is about this message alone: it holds a secret.
+                    if error.code != "INVALID_CONTENT":
+                        raise
+                    log.warning("A message was not kept: %s", error.message)
+        except Exception as error:
+            # A turn never fails because of its memory. What lasts is told once.
+            code = getattr(error, "code", type(error).__name__)
+            if code not in self._told:
+                self._told.add(code)
+                log.warning("Messages are not kept: %s", error)
+        return results
+
+    def _send(self, request: httpx.Request, retries: int | None = None) -> _Steps:
+        most = self._max_retries if retries is None else retries
+        for attempt in range(most + 1):
             outcome = yield request
             error = _to_error(outcome)
             if error is None:
                 return outcome.json()
             delay = max(0.25 * 2**attempt * random.uniform(0.5, 1), error.retry_after)
-            if attempt == self._max_retries or not _was_not_carried_out(error) or delay > 10:
+            if attempt == most or not _was_not_carried_out(error) or delay > 10:
                 raise error
             yield delay
+
+
+def _last_turn(messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The messages of the user since the last answer before them, in the forms of OpenAI and Anthropic."""
+    own = [at for at, message in enumerate(messages) if _is_of_user(message)]
+    before = messages[: own[-1]] if own else []
+    answers = [at for at, message in enumerate(before) if _is_answer(message)]
+    return [at for at in own if not answers or at > answers[-1]]
+
+
+def _is_of_user(message: Mapping[str, Any]) -> bool:
+    # Results of tools are messages of the user in Anthropic's API.
+    return message.get("role") == "user" and not _has_part(message, "tool_result")
+
+
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    calls = message.get("tool_calls") or _has_part(message, "tool_use")
+    return message.get("role") == "assistant" and not calls
+
+
+def _has_part(message: Mapping[str, Any], kind: str) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(part.get("type") == kind for part in content)
+
+
+def _text_of(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    kinds = ("text", "input_text")
+    return "\n".join(part["text"] for part in content if part.get("type") in kinds)
+
+
+def _turn_key(up_to: Sequence[Mapping[str, Any]], conversation: str | None) -> str:
+    """The same for a turn that is repeated, another one for the same words later in a conversation."""
+    # Conversations without an id may begin with the same words: they are told apart by their time.
+    which = conversation or int(time.time() // 600)
+    said = [one for one in up_to if one.get("role") in ("user", "assistant")]
+    words = up_to[-1].get("id") or [[one["role"], _text_of(one)] for one in said]
+    return "keep-" + hashlib.sha256(json.dumps([which, words]).encode()).hexdigest()
 
 
 def _was_not_carried_out(error: MemoryServiceError) -> bool:
@@ -194,6 +291,23 @@ class MemoryClient(_Base):
         key = idempotency_key
         return self._run(self._execute(user_id, tool, arguments, actor, tool_call_id, key))
 
+    def remember(
+        self,
+        user_id: str,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        actor: str | None = None,
+        conversation: str | None = None,
+        timeout: float = 5,
+    ) -> list[dict[str, Any]]:
+        """Keeps what the user said in the last turn of a conversation. Never fails: see `log`.
+
+        `messages` are those of OpenAI's or Anthropic's API, with `id`, `at` and `name` where you have
+        them. They are in the inbox of memory when this returns, and filed in the background. The service
+        needs a model. With an id of the `conversation`, a turn that is repeated is kept once.
+        """
+        return self._run(self._remember(user_id, messages, actor, conversation, timeout))
+
     def _run(self, steps: _Steps) -> Any:
         outcome: Any = None
         while True:
@@ -253,6 +367,23 @@ class AsyncMemoryClient(_Base):
         """Runs a tool for a user whom your server has authenticated, and returns its result."""
         key = idempotency_key
         return await self._run(self._execute(user_id, tool, arguments, actor, tool_call_id, key))
+
+    async def remember(
+        self,
+        user_id: str,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        actor: str | None = None,
+        conversation: str | None = None,
+        timeout: float = 5,
+    ) -> list[dict[str, Any]]:
+        """Keeps what the user said in the last turn of a conversation. Never fails: see `log`.
+
+        `messages` are those of OpenAI's or Anthropic's API, with `id`, `at` and `name` where you have
+        them. They are in the inbox of memory when this returns, and filed in the background. The service
+        needs a model. With an id of the `conversation`, a turn that is repeated is kept once.
+        """
+        return await self._run(self._remember(user_id, messages, actor, conversation, timeout))
 
     async def _run(self, steps: _Steps) -> Any:
         outcome: Any = None

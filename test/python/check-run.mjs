@@ -1,5 +1,7 @@
 // Judges a run by what reached the other sides: the requests that the model got, and the service's own records.
 
+import { setTimeout } from 'node:timers/promises';
+
 /** @import { ScriptedModel } from '../../examples/scripted-model/server.mjs' */
 /** @import { Framework } from './frameworks.mjs' */
 
@@ -20,6 +22,16 @@ const DRINKS = { alice: 'tea', bob: 'coffee' };
  * @returns {Promise<Record<string, string>>}
  */
 export async function checkRun(run) {
+  if (run.framework.keeps) {
+    const call = await checkKept(run);
+    return {
+      connects: checkEnd(run),
+      tools: '–',
+      call,
+      'error readable': '–',
+      'user per request': call,
+    };
+  }
   return {
     connects: checkEnd(run),
     tools: await checkTools(run),
@@ -33,6 +45,25 @@ export async function checkRun(run) {
 function checkEnd({ ended: { code, stdout, stderr } }) {
   if (code === 0) return 'yes';
   return `it ended with ${code}: ${(stderr || stdout).slice(-3_000)}`;
+}
+
+/** What each user said is in their own memory, by way of their inbox. @param {Run} run */
+async function checkKept({ framework, get }) {
+  for (const [userId, drink] of Object.entries(DRINKS)) {
+    const inbox = await get(`/v1/admin/revisions?userId=${userId}&actor=${framework.name}`);
+    const paths = inbox.items.map((/** @type {any} */ { path }) => path);
+    if (paths.join() !== `users/${userId}/inbox.md`)
+      return `${userId} has ${paths.join() || 'none'}`;
+    let content = '';
+    // It is filed in the background.
+    for (let tries = 0; tries < 100 && content === ''; tries += 1) {
+      const { file } = await get(`/v1/admin/files/users/${userId}/profile.md`);
+      content = file?.content ?? '';
+      if (content === '') await setTimeout(100);
+    }
+    if (content.trim() !== `- I drink ${drink}.`) return `${userId} has ${JSON.stringify(content)}`;
+  }
+  return 'yes';
 }
 
 /** In each request, the model must get every tool of the service with its arguments. @param {Run} run */

@@ -1,5 +1,7 @@
 // The frameworks of `npm run test:python`, and what the scripted model says in each example.
 
+import { answerMemory } from '../../examples/scripted-model/memory-model.mjs';
+
 /** @import { Script } from '../../examples/scripted-model/server.mjs' */
 
 /**
@@ -9,6 +11,8 @@
  * @property {readonly Script[]} turns what the model says; none where the example has no model
  * @property {boolean} hasTools whether the model gets the tools of the service
  * @property {boolean} [isUnreliable] whether answers of the service get lost on their way
+ * @property {string} [requirements] the file in examples/python/requirements, where it is another one
+ * @property {boolean} [keeps] whether it keeps what users say, with a service that has a model
  * @property {RegExp} error what the model must read about a missing file
  */
 
@@ -94,5 +98,14 @@ export const FRAMEWORKS = [
     hasTools: false,
     isUnreliable: true,
     error: /FILE_NOT_FOUND: user\/nothing\.md does not exist\./,
+  },
+  {
+    name: 'keep',
+    file: 'keep.py',
+    requirements: 'httpx',
+    turns: [(_, body) => answerMemory(body) ?? { text: 'I will remember that.' }],
+    hasTools: false,
+    keeps: true,
+    error: /^(?!.*\n)/,
   },
 ];

@@ -33,6 +33,14 @@ const execute = promisify(execFile);
 /** All tools: the memory tool of Anthropic deletes and renames. */
 const SETTINGS = { SERVICE_TOOLS_DELETE: 'true', SERVICE_TOOLS_MOVE: 'true' };
 
+/** The same scripted model for the service. @param {string} url */
+const ofModel = (url) => ({
+  SERVICE_MODEL_PROVIDER: 'openai',
+  SERVICE_MODEL_BASE_URL: `${url}/v1`,
+  SERVICE_MODEL_API_KEY: 'none',
+  SERVICE_MODEL_NAME: 'scripted',
+});
+
 /** Frameworks that would call home. */
 const TELEMETRY_OFF = {
   CREWAI_DISABLE_TELEMETRY: 'true',
@@ -58,8 +66,9 @@ const problems = unknown.map((name) => `${name}: there is no such framework here
 for (const framework of chosen) {
   process.stderr.write(`${framework.name}\n`);
   try {
-    const { name } = framework;
-    const python = await makeEnvironment(name, `examples/python/requirements/${name}.txt`);
+    const { name, requirements = name } = framework;
+    const file = `examples/python/requirements/${requirements}.txt`;
+    const python = await makeEnvironment(requirements, file);
     const result = await runFramework(framework, python);
     results.push(result);
     for (const [check, outcome] of Object.entries(result.checks)) {
@@ -139,8 +148,11 @@ async function runSchemathesis() {
  */
 async function runFramework(framework, python) {
   const cwd = await mkdtemp(join(tmpdir(), 'memory-python-'));
-  const service = await startService(cwd, SETTINGS);
   const model = await startScriptedModel(framework.turns);
+  const service = await startService(cwd, {
+    ...SETTINGS,
+    ...(framework.keeps ? ofModel(model.url) : {}),
+  });
   const unreliable = framework.isUnreliable ? await startUnreliable(service.url) : null;
   try {
     const { apiKey, adminSecret } = JSON.parse(
@@ -191,8 +203,9 @@ async function runExample({ file }, python, cwd, env) {
 }
 
 /** @param {Framework} framework @returns {Promise<string>} the pins of its requirements */
-async function readVersions({ name }) {
-  const pins = await readFile(join(root, `examples/python/requirements/${name}.txt`), 'utf8');
+async function readVersions({ name, requirements = name }) {
+  const file = join(root, `examples/python/requirements/${requirements}.txt`);
+  const pins = await readFile(file, 'utf8');
   return pins
     .split('\n')
     .filter((line) => line.includes('=='))
