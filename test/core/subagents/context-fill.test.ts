@@ -565,6 +565,15 @@ describe('the access log of a context', () => {
     ]);
   });
 
+  it('tells by the line who was shown what only fitted', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/a.md', '# Drinks\n\n- Tea.\n');
+    const { toolCallId } = await call(core, 'alice', 'memory_context', { query: 'zebra' });
+    await core.queue.flush();
+    const shown = await core.observability.influence({ path: 'users/alice/a.md', line: 3 });
+    expect(shown.items).toMatchObject([{ toolCallId, action: 'find', tool, line: 3 }]);
+  });
+
   it('tells what was read before a write, also what only fitted', async () => {
     const core = await openCore();
     await write(core, 'alice', 'user/a.md', 'Drinks tea.\n');

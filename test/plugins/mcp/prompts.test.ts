@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import type { ToolDescription, ToolRunner } from '../../../core/contracts/tool.ts';
+import { getPrompt } from '../../../plugins/mcp/prompts.ts';
 import { manualClock } from '../../support/clock.ts';
 import { serveMcp } from './clients.ts';
 
@@ -119,4 +121,26 @@ it('refuses a prompt that is not there, or lacks its argument, and says which th
     message: expect.stringContaining('recall, remember_this, what_changed_since') as string,
   });
   await expect(client.getPrompt({ name: 'recall' })).rejects.toMatchObject({ code: -32_602 });
+});
+
+it('recalls from a service of an earlier version, which knows no argument for the model', async () => {
+  const asked: unknown[] = [];
+  const runner = {
+    execute(tool: string, { arguments: args }: { arguments: object }) {
+      asked.push([tool, args]);
+      const result = tool === 'memory_list' ? { files: [{}] } : { context: '', sources: [] };
+      return Promise.resolve({ result });
+    },
+  } as unknown as ToolRunner;
+  const tool = { name: 'memory_context', available: true, inputSchema: { properties: {} } };
+  const { messages } = await getPrompt(
+    runner,
+    { name: 'recall', args: { about: 'tea' } },
+    { call: { context: { userId: 'alice' } } as never, offered: [tool as ToolDescription] },
+  );
+  expect(textOf({ messages })).toContain('A search of memory found nothing.');
+  expect(asked).toEqual([
+    ['memory_context', { query: 'tea' }],
+    ['memory_list', { limit: 1 }],
+  ]);
 });
