@@ -23,7 +23,7 @@ import { openSession, type RememberDependencies, type Session } from './session.
 import { applyWithin, toContents } from './store.ts';
 
 /** The actor of what is filed in the background. */
-export const FILING_ACTOR = 'filing-agent';
+const FILING_ACTOR = 'filing-agent';
 
 /** Files the lines of the inbox that wait, in the background. */
 export interface Filing extends BackgroundFiling {

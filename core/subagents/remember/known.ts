@@ -104,6 +104,10 @@ function toTerms(text: string, surrounding: string): string[] {
 function toSentences(fact: string): string[] {
   return fact
     .split(/\n|(?<=[.!?。！？])\s+/u)
-    .map((sentence) => sentence.trim())
+    .map((sentence) => sentence.trim().replace(REQUEST, '').trim())
     .filter((sentence) => sentence !== '');
 }
+
+/** What asks to remember, and is no part of the fact. */
+const REQUEST =
+  /^(?:(?:please|bitte|por favor|per favore|s'il te pla[iî]t)[,\s]{1,3})?(?:remember|note|keep in mind|don['’]t forget|merke? dir|notiere?|vergiss nicht|recuerda|anota|no olvides|souviens-toi|n'oublie pas|ricorda(?:ti)?|non dimenticare|lembre(?:-se)?|onthoud)\b[,:]?\s{0,3}(?:that|dass|que|che|dat)?\b/iu;

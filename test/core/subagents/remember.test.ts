@@ -691,9 +691,25 @@ describe('memory_remember', () => {
     ]) {
       service.says(() => proposes(...operations));
       const { json } = await service.execute('memory_remember', { text: 'Prefers tea.' });
-      expect(json.result).toMatchObject({ writes: [], refused: [], unchanged: true });
+      expect(json.result).toMatchObject({
+        writes: [],
+        refused: [],
+        unchanged: true,
+        known: [{ path: PATH, line: 3, text: '- Prefers tea.' }],
+      });
       expect(service.judged).toEqual([]);
     }
+  });
+
+  it.each([
+    'Remember that I prefer tea.',
+    "Please don't forget: I prefer tea!",
+    'Note that the user prefers tea. I live in Berlin.',
+  ])('says that %j is known, whatever asks to remember it', async (text) => {
+    const service = await withProfile();
+    service.says(() => proposes());
+    const { json } = await service.execute('memory_remember', { text });
+    expect(json.result).toMatchObject({ writes: [], unchanged: true });
   });
 
   it('files nothing without a verdict, and keeps the fact', async () => {
