@@ -39,6 +39,8 @@ const vitest = await startVitest(
     maxWorkers: 1,
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    // As in vitest.config.ts: a second is too short on a busy machine.
+    expect: { poll: { timeout: 120_000 } },
     env: { MEMORY_TEST_NEXT_MAJORS: '1' },
   },
   { resolve: { alias } },
