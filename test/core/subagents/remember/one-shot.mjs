@@ -3,7 +3,7 @@ import { createMemoryService } from '../../../../dist/core/index.js';
 import { sqlite } from '../../../../dist/plugins/storage-sqlite/index.js';
 
 const service = createMemoryService({
-  storage: sqlite({ filename: process.argv[2] }),
+  storage: sqlite({ filename: process.argv[2] ?? '' }),
   model: { name: 'hanging', model: 'hanging', generate: () => new Promise(() => undefined) },
 });
 const { result } = await service.tools.execute('memory_remember', {
