@@ -246,8 +246,9 @@ const memory = createMemoryService({
   plugins: [mcp()],
   apiKey,
 });
-const fact = { context, arguments: { text: 'The user drinks tea.' } };
-await memory.tools.execute('memory_remember', fact).catch(keep('model-anthropic'));
+// A fact would go to the inbox without the model; a request to forget needs it.
+const request = { context, arguments: { text: 'Forget the tea.', forget: true } };
+await memory.tools.execute('memory_remember', request).catch(keep('model-anthropic'));
 const server = memory.app.listen(0, '127.0.0.1');
 await new Promise((resolve) => server.once('listening', resolve));
 const response = await fetch('http://127.0.0.1:' + server.address().port + '/v1/mcp', {
