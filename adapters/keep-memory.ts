@@ -106,17 +106,6 @@ export function createKeeper(
   };
 }
 
-/** What a message says in text: not in pictures, nor in files that came with it. */
-export function readText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  const parts = Array.isArray(content) ? (content as unknown[]) : [];
-  const texts = parts.flatMap((part) => {
-    const { type, text } = Object(part) as { type?: unknown; text?: unknown };
-    return typeof text === 'string' && (type === 'text' || type === 'input_text') ? [text] : [];
-  });
-  return texts.join('\n');
-}
-
 function toContext({ userId, actor, timeZone }: KeepOptions) {
   return {
     userId,

@@ -2,8 +2,9 @@ import type { AIMessage, BaseMessage, SystemMessage, ToolMessage } from '@langch
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import { importPeer } from '../core/import-peer.ts';
-import { createKeeper, type KeepOptions, readText, type Said } from './keep-memory.ts';
-import { createRecall, isOfUser, type RecallOptions, withMemory } from './memory-prompt.ts';
+import { createKeeper, type KeepOptions, type Said } from './keep-memory.ts';
+import { createRecall, isOfUser, type RecallOptions } from './memory-prompt.ts';
+import { readText } from './recalled-text.ts';
 import {
   type BoundCall,
   bindTools,
@@ -190,14 +191,13 @@ export function recallMemory(
 function putBefore(message: BaseMessage, text: string): BaseMessage {
   const { content, id, name, additional_kwargs, response_metadata } = message;
   const Message = message.constructor as new (fields: object) => BaseMessage;
-  const changed = new Message({
+  return new Message({
     // The role of a ChatMessage.
     ...message.lc_kwargs,
     ...{ id, name, additional_kwargs, response_metadata },
     content:
       typeof content === 'string' ? `${text}\n\n${content}` : [{ type: 'text', text }, ...content],
   });
-  return withMemory(changed, message);
 }
 
 /** Middleware of `createAgent` that looks at the end of a turn. */

@@ -2,8 +2,9 @@ import type { LanguageModelMiddleware, ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
 import { toErrorText } from '../core/errors.ts';
 import { importPeer } from '../core/import-peer.ts';
-import { createKeeper, type KeepOptions, readText, type Said } from './keep-memory.ts';
-import { createRecall, type RecallOptions, withMemory, withoutMemory } from './memory-prompt.ts';
+import { createKeeper, type KeepOptions, type Said } from './keep-memory.ts';
+import { createRecall, type RecallOptions } from './memory-prompt.ts';
+import { readText } from './recalled-text.ts';
 import { bindTools, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
@@ -85,7 +86,7 @@ export function recallMemory(runner: ToolRunner, options: RecallOptions): Langua
       const prompt = params.prompt.map((message, at) => {
         if (message.role !== 'user' || at !== user?.message) return message;
         const content = [{ type: 'text' as const, text: user.text }, ...message.content];
-        return withMemory({ ...message, content }, message);
+        return { ...message, content };
       });
       // Providers take system messages at the beginning alone.
       const first = prompt.findIndex(({ role }) => role !== 'system');
@@ -146,8 +147,7 @@ type StreamPart =
     : never;
 
 /** None for what is neither of the user nor of the assistant. */
-function toSaid(message: Prompt[number]): Said[] {
-  const { role, content } = withoutMemory(message);
+function toSaid({ role, content }: Prompt[number]): Said[] {
   if (role === 'user') return [{ role, content: readText(content) }];
   if (role !== 'assistant') return [];
   return [{ role, content: readText(content), endsTurn: !content.some(isCall) }];

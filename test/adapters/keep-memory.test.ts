@@ -3,6 +3,7 @@ import type { KeepOptions, KeepProblem } from '../../adapters/langchain.ts';
 import type { RecallOptions } from '../../adapters/vercel-ai.ts';
 import type { ToolRequest, ToolRunner } from '../../core/contracts/tool.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
+import { COPIES } from './copies.ts';
 import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
 import { openService, type ServedService } from './service.ts';
 
@@ -355,3 +356,34 @@ it('takes no summary that LangChain wrote for words of the user', async () => {
   await agent.invoke({ messages: [summary, new HumanMessage(FACT)] });
   expect(runner.kept.map(({ text }) => text)).toEqual([FACT]);
 });
+
+it.each(Object.entries(COPIES))(
+  'keeps the words of the user, and nothing of memory, where %s in between',
+  async (_, copy) => {
+    const { generateText, wrapLanguageModel } = await import('ai');
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    const { keepMemory, recallMemory } = await import('../../adapters/vercel-ai.ts');
+    await service.tools.execute('memory_write', {
+      ...{ context: { userId }, arguments: { path: 'user/tea.md', content: 'Drinks tea.\n' } },
+    });
+    const gone = service.client({ baseUrl: 'http://127.0.0.1:9', maxRetries: 0 });
+    const runner = record(service.tools);
+    // What it holds, that it holds nothing on a question, that it is empty, and that it does not answer.
+    const recalls = [
+      recallMemory(runner, { userId, place: 'user' }),
+      recallMemory(runner, { userId, fill: false }),
+      recallMemory(runner, { userId: `${userId}-empty` }),
+      recallMemory(gone, { userId }),
+    ];
+    const server = await startModelServer([{ text: 'Noted.' }]);
+    const middleware = [...recalls, copy, keepMemory(runner, { userId })];
+    const provider = createOpenAI({ apiKey: 'x', baseURL: `${server.url}/v1` });
+    const model = wrapLanguageModel({ model: provider.chat('scripted'), middleware });
+    await generateText({ model, prompt: FACT });
+    const sent = JSON.stringify(server.requests.at(-1)?.body);
+    for (const part of ['Drinks tea.', 'found nothing', 'is empty', 'could not be searched']) {
+      expect(sent).toContain(part);
+    }
+    expect(runner.kept.map(({ text }) => text)).toEqual([FACT]);
+  },
+);

@@ -5,6 +5,7 @@ import { memoryInstructions, toMemoryPrompt } from '../../adapters/openai.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
 import { type MemoryModel, startMemoryModel } from './memory-model.ts';
+import { COPIES } from './copies.ts';
 import { openService, type ServedService } from './service.ts';
 
 let service: ServedService;
@@ -405,37 +406,41 @@ describe('a message of several parts', () => {
   });
 });
 
-it('asks with the words of the user, where two memories stand in front of a model', async () => {
-  const ai = await import('ai');
-  const { createOpenAI } = await import('@ai-sdk/openai');
-  const { recallMemory } = await import('../../adapters/vercel-ai.ts');
-  const [own, team] = [await newUserOfMuch(), await newUserOfMuch()];
-  const server = await startModelServer([{ text: 'Done.' }]);
-  const provider = createOpenAI({ apiKey: 'x', baseURL: `${server.url}/v1` });
-  const queries: string[] = [];
-  const runner: ToolRunner = {
-    listTools: () => service.tools.listTools(),
-    execute(name, request) {
-      queries.push((request.arguments as { query: string }).query);
-      return service.tools.execute(name, request);
-    },
-  };
-  const middleware = [
-    recallMemory(runner, { userId: own, maxChars: 1_000 }),
-    recallMemory(runner, { userId: team, maxChars: 1_000, toolPrefix: 'team_' }),
-  ];
-  const model = ai.wrapLanguageModel({ model: provider.chat('scripted'), middleware });
-  await ai.generateText({ model, prompt: 'Which tea do I drink?' });
-  expect(server.refusals).toEqual([]);
-  expect(queries).toEqual(['Which tea do I drink?', 'Which tea do I drink?']);
-  const [prompt] = toPrompts(server.requests);
-  expect(prompt?.user.match(/^Drinks green tea\.$/gm)).toHaveLength(2);
-});
+it.each(Object.entries(COPIES))(
+  'asks with the words of the user, where %s between two memories',
+  async (_, copy) => {
+    const ai = await import('ai');
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    const { recallMemory } = await import('../../adapters/vercel-ai.ts');
+    const [own, team] = [await newUserOfMuch(), await newUserOfMuch()];
+    const server = await startModelServer([{ text: 'Done.' }]);
+    const provider = createOpenAI({ apiKey: 'x', baseURL: `${server.url}/v1` });
+    const queries: string[] = [];
+    const runner: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute(name, request) {
+        queries.push((request.arguments as { query: string }).query);
+        return service.tools.execute(name, request);
+      },
+    };
+    const middleware = [
+      recallMemory(runner, { userId: own, maxChars: 1_000 }),
+      copy,
+      recallMemory(runner, { userId: team, maxChars: 1_000, toolPrefix: 'team_' }),
+    ];
+    const model = ai.wrapLanguageModel({ model: provider.chat('scripted'), middleware });
+    await ai.generateText({ model, prompt: 'Which tea do I drink?' });
+    expect(server.refusals).toEqual([]);
+    expect(queries).toEqual(['Which tea do I drink?', 'Which tea do I drink?']);
+    const [prompt] = toPrompts(server.requests);
+    expect(prompt?.user.match(/^Drinks green tea\.$/gm)).toHaveLength(2);
+  },
+);
 
 describe('toMemoryPrompt', () => {
   it('says whether memory is empty, or has nothing on the message', async () => {
     const empty = await toMemoryPrompt(service.tools, 'Which tea?', { userId: 'nobody' });
-    expect(empty).toMatch(/Memory is empty: nothing was stored yet\.$/);
+    expect(empty).toMatch(/^Memory is empty: nothing was stored yet\.$/m);
     const userId = await newUser();
     const path = 'user/me.md';
     await service.tools.execute('memory_write', {
@@ -443,7 +448,7 @@ describe('toMemoryPrompt', () => {
     });
     const options = { userId, fill: false };
     const text = await toMemoryPrompt(service.tools, 'Quadratic equations?', options);
-    expect(text).toMatch(/A search of memory for the last message found nothing\.$/);
+    expect(text).toMatch(/^A search of memory for the last message found nothing\.$/m);
   });
 
   it('gives a service of an earlier version only what it knows', async () => {
