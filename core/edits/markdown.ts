@@ -202,6 +202,11 @@ function findPinnedBlocks(lines: readonly string[]): [number, number][] {
   return blocks;
 }
 
+/** A text without the comments that pin its lines; each line keeps its number. */
+export function withoutPins(content: string): string {
+  return content.includes('<!--') ? content.replace(/<!--[ \t]*\/?pin[ \t]*-->/gi, '') : content;
+}
+
 /** The lines with a comment that is a mark. */
 function findPlaces(lines: readonly string[], mark: RegExp): number[] {
   const places: number[] = [];

@@ -165,18 +165,14 @@ const NOTHING_TO_FORGET = {
 };
 
 /**
- * The lines that say the fact already: those that make the proposed ones needless, or, where nothing
- * was proposed, those that have all words of the fact.
+ * The lines that say the fact already, where a model finds nothing to add to them. They have all words
+ * of the fact: a model may as well repeat a line that has nothing to do with it.
  */
 export async function findKnown(
   { question }: Session,
   { memory, examined, malformed }: Proposal,
 ): Promise<Plan['known']> {
-  if (malformed > 0) return [];
-  const known = examined.flatMap(({ knownBy }) => knownBy);
-  if (examined.length > 0) {
-    return examined.every(({ knownBy }) => knownBy.length > 0) ? toKnownLines(known, memory) : [];
-  }
+  if (malformed > 0 || examined.some(({ knownBy }) => knownBy.length === 0)) return [];
   const said = await inSlices(findSaying(memory, question, 'covered'));
   return toKnownLines(said ?? [], memory);
 }

@@ -1,31 +1,30 @@
 import { parseInboxLine, withoutStamp } from '../../edits/inbox-line.ts';
+import { withoutPins } from '../../edits/markdown.ts';
 import type { LineView } from '../../edits/views.ts';
 import { readSubjects } from '../../edits/subject.ts';
 import { type EditedMemory, toBare, Workspace } from '../../edits/workspace.ts';
 import { toLineView } from '../../edits/views.ts';
+import { splitLines } from '../../files/line-ends.ts';
 import { withDigits } from '../../language/number-words.ts';
 import { hasNegation, modalsOf } from '../../language/words.ts';
-import { isStopTerm } from '../../search/text/english.ts';
-import { isEnglishText, toTokens } from '../../search/text/tokenise.ts';
+import { isEnglishText } from '../../search/text/tokenise.ts';
 import { readWords } from '../../search/text/words.ts';
 import type { Question } from './prompt.ts';
 
 /** How much alike a fact and a line must be. */
 type Likeness =
-  /** Word for word, but for stop words, spelling and endings. */
+  /** Word for word, but for articles, "I am", and the "s" of the third person. */
   | 'same'
-  /** The line has every word of the fact that means something, in their order: a model says that it is known. */
+  /** The line has every word of the fact, in their order: a model says that it is known. */
   | 'covered';
 
 /** Rows between two steps. */
 const ROWS = 500;
-/** Words for whom a fact is about, which a line about the user leaves out. */
-const USER = new Set(['user', 'nutzer', 'benutzer', 'usuario', 'utilisateur', 'utente']);
-
 /**
  * The lines of memory that say a fact, one for each sentence of it; `null` where a sentence is said by
- * none. A line about somebody else, with another denial or with another "may" does not say it. A fact
- * with words such as "yesterday" is said by a line of the inbox from the same day alone.
+ * none. A line about somebody else, with another denial or with another "may" does not say it, nor does
+ * an open task, a line that is crossed out, code or a comment. A fact with words such as "yesterday" is
+ * said by a line of the inbox from the same day alone.
  */
 export function* findSaying(
   memory: EditedMemory,
@@ -33,7 +32,9 @@ export function* findSaying(
   likeness: Likeness,
 ): Generator<null, LineView[] | null> {
   const isTimed = times.phrases.length > 0;
-  const workspace = yield* Workspace.open({ files: memory.files, paths: memory.paths });
+  // A pinned line says its fact, although it is protected.
+  const files = memory.files.map((file) => ({ ...file, content: withoutPins(file.content) }));
+  const workspace = yield* Workspace.open({ files, paths: memory.paths });
   const paths = memory.files.map(({ path }) => path);
   const subjects = yield* readSubjects(workspace, paths);
   const nowhere = { path: '', headings: speaker === null ? [] : [speaker], parents: [] };
@@ -47,13 +48,15 @@ export function* findSaying(
       if (line !== null) break;
       for (const [at, row] of workspace.live(path).entries()) {
         if (at % ROWS === 0) yield null;
-        if (row.heading !== null || row.text.trim() === '') continue;
+        if (row.heading !== null || row.isProtected || row.text.trim() === '') continue;
         const stamp = parseInboxLine(row.text);
         if (isTimed && stamp?.day !== day) continue;
         const said = toBare(withoutStamp(row.text));
         if (!isAlike(sentence, said, { above: workspace.headingsOf(row), likeness })) continue;
         if (subjects.differ([subjects.ofRow(row), about])) continue;
-        line = toLineView(workspace, row);
+        const whole = memory.files.find((file) => file.path === path)?.content ?? '';
+        const text = splitLines(whole)[(row.line ?? 0) - 1] ?? row.text;
+        line = { ...toLineView(workspace, row), text };
         break;
       }
     }
@@ -68,6 +71,7 @@ function isAlike(
   said: string,
   { above, likeness }: { above: readonly string[]; likeness: Likeness },
 ): boolean {
+  if (UNDONE.test(said) || isQuestion(sentence) !== isQuestion(said)) return false;
   // Most lines share no word: they are done with soonest.
   const both = `${sentence}\n${said}`;
   const wanted = toTerms(sentence, both);
@@ -76,9 +80,37 @@ function isAlike(
     likeness === 'same'
       ? wanted.length === own.length && wanted.every((term, at) => term === own[at])
       : isCovered(wanted, { own, above: new Set(above.flatMap((title) => toTerms(title, both))) });
-  if (!isSaid || hasNegation(sentence) !== hasNegation(said)) return false;
-  const [one, other] = [modalsOf(sentence), modalsOf(said)];
-  return one.size === other.size && [...one].every((modal) => other.has(modal));
+  if (!isSaid) return false;
+  const whole = [...above, said].join('\n');
+  if (hasNegation(sentence) !== hasNegation(whole)) return false;
+  return (
+    isEqual(modalsOf(sentence), modalsOf(said)) &&
+    isEqual(limitsOf(sentence, both), limitsOf(whole, both))
+  );
+}
+
+function isEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((value) => other.has(value));
+}
+
+/** An open task, and what is crossed out. */
+const UNDONE = /^\[ ?\]|~~/;
+
+function isQuestion(text: string): boolean {
+  return /[?？؟]\s*$/u.test(text);
+}
+
+/** Words that say that the rest was true once, is true in one case, or is what somebody says. */
+const LIMITS = new Set(
+  (
+    'was were had been did used once formerly previously ex until till before after only just except says said thinks claims ' +
+    'war waren hatte fruher damals ehemals bis nur sagt era eran antes hasta solo solamente dice etait avait avant autrefois jusqu seulement dit ' +
+    'prima fino soltanto apenas ate dizia vroeger tot alleen zei'
+  ).split(' '),
+);
+
+function limitsOf(text: string, surrounding: string): Set<string> {
+  return new Set(toTerms(text, surrounding).filter((term) => LIMITS.has(term)));
 }
 
 /** Whether a line has the words in their order: tea rather than coffee is not coffee rather than tea. */
@@ -95,10 +127,51 @@ function isCovered(
   return from > 0;
 }
 
-/** The words of a text that mean something, in order; `surrounding` tells the language. */
+/** The words of a text, in order, without those that a note leaves out; `surrounding` tells the language. */
 function toTerms(text: string, surrounding: string): string[] {
-  const tokens = toTokens(readWords(withDigits(text)), isEnglishText(surrounding));
-  return tokens.map(({ term }) => term).filter((term) => !isStopTerm(term) && !USER.has(term));
+  const isEnglish = isEnglishText(surrounding);
+  const words = readWords(withDigits(withSigns(text.replace(USER, ''))));
+  return words.flatMap(({ kind, whole, parts }) => {
+    if (kind !== 'word') return [...parts];
+    const word = whole ?? parts.join('');
+    if (!isEnglish) return [word];
+    return LEFT_OUT.has(word) ? [] : [word === 'has' ? 'have' : withoutEnding(word)];
+  });
+}
+
+/** The user as the subject, which a note about them leaves out. */
+const USER =
+  /^(?:(?:the|der|die|el|la|le|il|de)\s)?(?:l['’])?(?:user|nutzer|benutzer|usuario|utilisateur|utente|gebruiker)(?=\s)/iu;
+const LEFT_OUT = new Set(['a', 'an', 'the', 'i', 'my', 'am', 'is', 'are', 'im', 'that']);
+
+/** A verb without the "s" of the third person, a noun without that of the plural. */
+function withoutEnding(word: string): string {
+  if (word.length < 4 || /(?:ss|us|is)$/.test(word)) return word;
+  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`;
+  return word.replace(/(?<=ch|sh|x|ss|o)es$|s$/, '');
+}
+
+/** A text in which the signs of a number are part of it: $5 is not 5, nor is -5, 5% or 5 pm. */
+function withSigns(text: string): string {
+  return text
+    .replace(/(\d)\s?([ap])\.?m\b\.?/giu, '$1$2m')
+    .replace(
+      /((?<![\p{L}\p{N}])[-−])?(\p{Sc})?\s?(\d[\d.,:]*)(?:\s?(\p{Sc}|[%‰°]))?/gu,
+      (
+        all,
+        minus: string | undefined,
+        before: string | undefined,
+        number: string,
+        after?: string,
+      ) =>
+        [minus, before, after].every((sign) => sign === undefined)
+          ? all
+          : ` ${number}${minus === undefined ? '' : 'minus'}${[before, after].map(toLetters).join('')} `,
+    );
+}
+
+function toLetters(sign: string | undefined): string {
+  return sign === undefined ? '' : `sign${sign.codePointAt(0) ?? 0}`;
 }
 
 function toSentences(fact: string): string[] {

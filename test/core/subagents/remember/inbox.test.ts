@@ -159,6 +159,64 @@ describe('a fact that can not be filed', () => {
     expect(linesOf(await service.read(INBOX))).toHaveLength(1);
   });
 
+  it.each([
+    ['another preposition', '- The flight is from Rome.', 'The flight is to Rome.'],
+    ['the same words in another order', '- Flies from Rome to Oslo.', 'Flies to Rome from Oslo.'],
+    ['another tense', '- Lived in Berlin.', 'Lives in Berlin.'],
+    ['what was true once', '- Used to like rain.', 'Likes rain.'],
+    ['what holds in one case', '- Likes cake only with cream.', 'Likes cake.'],
+    ['another person', '- He likes tea.', 'She likes tea.'],
+    ['another currency', '- Pays $5.', 'Pays €5.'],
+    ['a number without its sign', '- Gets 5% off.', 'Gets 5 off.'],
+    ['a negative number', '- Temperature: -5.', 'Temperature: 5.'],
+    ['another half of the day', '- Wakes at 7 am.', 'Wakes at 7 pm.'],
+    ['an open task', '- [ ] Paid the rent.', 'Paid the rent.'],
+    ['a line that is crossed out', '- ~~Likes tea.~~', 'Likes tea.'],
+    ['a comment', '<!--\nLikes tea.\n-->', 'Likes tea.'],
+    ['code', '```\nLikes tea.\n```', 'Likes tea.'],
+    ['a heading that denies it', '## Not any more\n\n- Likes tea.', 'Likes tea.'],
+    ['a question', '- Likes tea.', 'Do I like tea?'],
+  ])('is not said by %s', async (_what, line, fact) => {
+    const service = await serveWithModel();
+    await service.write('user/a.md', `${line}\n`);
+    await service.core.indexer.drain();
+    for (const reply of ['no JSON', { operations: [] }]) {
+      service.says(() => reply);
+      const { json } = await remember(service, fact, { dryRun: true });
+      expect(json.result).toMatchObject({ filed: 'inbox', unchanged: false });
+    }
+    const later = await remember(service, fact, { wait: false, dryRun: true });
+    expect(later.json.result).toMatchObject({ filed: 'inbox', unchanged: false });
+  });
+
+  it('is not known because the model repeats a line that says something else', async () => {
+    const service = await serveWithModel();
+    await service.write('user/a.md', '- Likes tea.\n');
+    service.says(() => ({
+      operations: [edit('add', { add: { path: 'user/a.md', lines: ['- Likes tea.'] } })],
+    }));
+    for (const [at, fact] of ['Allergic to nuts.', 'Likes tea and nuts.'].entries()) {
+      const { json } = await remember(service, fact);
+      expect(json.result).toMatchObject({ filed: 'inbox', unchanged: false });
+      expect(linesOf(await service.read(INBOX))[at]).toContain(fact);
+    }
+    // The same in the background: the line is not taken away.
+    await remember(service, 'Hates fog.', { wait: false });
+    await service.core.filing.waitIdle();
+    expect(await service.read(INBOX)).toContain('- (said 2026-01-31) Hates fog.');
+  });
+
+  it('is known by a pinned line', async () => {
+    const service = await serveWithModel();
+    await service.write('user/a.md', '- Allergic to nuts. <!-- pin -->\n');
+    service.says(() => ({ operations: [] }));
+    const { json } = await remember(service, 'I am allergic to nuts.');
+    expect(json.result).toMatchObject({
+      unchanged: true,
+      known: [{ path: 'user/a.md', line: 1, text: '- Allergic to nuts. <!-- pin -->' }],
+    });
+  });
+
   it('is another fact from another speaker, or with a word of time on another day', async () => {
     const service = await serveWithModel();
     service.says(() => 'no JSON');
