@@ -311,7 +311,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     history: createReadAt({ revisions, ids, accessQueue: queue, now }),
     find: createFind(search),
     context: createContext({
-      ...{ search, files, model, now, fenceKey, lineTimes, timeZone },
+      ...{ search, model, now, fenceKey, lineTimes, timeZone },
       replyTokens: settings.replyTokens,
       isFilled: settings.context.fill,
     }),

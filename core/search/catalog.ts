@@ -16,6 +16,8 @@ export interface NamedFile extends SizedFile {
 
 /** Files of one look. */
 const PAGE = 50;
+/** Files that are looked at, in all. */
+const LOOKED_AT = 1_000;
 /** Bytes of files that are read for their headings, in all. */
 const READ_BYTES = 256 * 1024;
 /** The start of a file that a heading is looked for in, and what is shown of one, in characters. */
@@ -24,21 +26,32 @@ const HEADING_CHARS = 80;
 
 /**
  * Names files by root and path, each with its first heading, as long as `take` takes them. Returns how
- * many there are in all.
+ * many there are in all, with those that are left out.
  */
 export async function nameFiles(
   files: MemoryFiles,
-  { roots, take }: { roots: readonly PathPrefix[]; take: (file: NamedFile) => boolean },
+  {
+    roots,
+    leavesOut = () => false,
+    take,
+  }: {
+    roots: readonly PathPrefix[];
+    leavesOut?: (file: SizedFile) => boolean;
+    take: (file: NamedFile) => boolean;
+  },
 ): Promise<number> {
   let total = 0;
   let room = READ_BYTES;
+  let lookedAt = 0;
   let isFull = false;
   const pause = createPause();
   for (const root of roots) {
     total += await files.count(root);
     let after: string | null = null;
-    while (!isFull) {
-      const page: readonly SizedFile[] = await files.list(root, { after, limit: PAGE });
+    while (!isFull && lookedAt < LOOKED_AT) {
+      const listed: readonly SizedFile[] = await files.list(root, { after, limit: PAGE });
+      lookedAt += listed.length;
+      const page = listed.filter((file) => !leavesOut(file));
       const wanted: SizedFile[] = [];
       for (const file of page) {
         if (file.size > room) continue;
@@ -54,8 +67,8 @@ export async function nameFiles(
         isFull = !take({ ...sized, heading: first?.heading ?? null, line: first?.line ?? 1 });
         if (isFull) break;
       }
-      after = page.at(-1)?.path ?? null;
-      if (page.length < PAGE) break;
+      after = listed.at(-1)?.path ?? null;
+      if (listed.length < PAGE) break;
     }
   }
   return total;

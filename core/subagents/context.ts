@@ -1,17 +1,18 @@
+import type { ScopeKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
 import { createFence } from '../edits/fence.ts';
 import { toVirtualPath } from '../files/paths.ts';
 import { type FindDependencies, logShown, scopesOf, type ShownLines } from '../search/find.ts';
-import type { FoundFile } from '../search/search-caches.ts';
+import type { MemoryFiles } from '../search/memory-files.ts';
 import type { Hit } from '../search/search.ts';
 import { newestOf } from '../search/time/line-times.ts';
 import { openMemoryAt, parseAsOf, type PastMemory } from '../search/time/memory-at.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
 import { toTime } from '../time.ts';
-import { findMarked, takeAlways, withoutShown } from './context/always.ts';
-import { gather, search } from './context/gather.ts';
-import { type Catalog, listCatalog } from './context/list-catalog.ts';
+import { findMarked, withoutShown } from './context/always.ts';
+import { gather, type Gathered, search } from './context/gather.ts';
+import { type Catalog, type CatalogSource, listCatalog } from './context/list-catalog.ts';
 import {
   assemble,
   isSameFile,
@@ -21,7 +22,14 @@ import {
   type Range,
   toPart,
 } from './context/print.ts';
-import { createRootSizes, type RootSizes, type StablePart, takeStable } from './context/roots.ts';
+import {
+  createRootSizes,
+  type RootSizes,
+  type StablePart,
+  takeMarked,
+  takeStable,
+  toStateKey,
+} from './context/roots.ts';
 import { type SelectDependencies, type Selection, selectLines } from './context/select-lines.ts';
 import { type Source, splitByMatches } from './context/sources.ts';
 import type { Model } from './model.ts';
@@ -36,6 +44,8 @@ export interface ContextDependencies extends SelectDependencies {
 }
 
 const DEFAULT_CHARS = 8_000;
+/** Paths that a model plans searches by. */
+const PATHS = 100;
 
 /**
  * `memory_context`: lines of memory as they stand, each with its source. What is the same for every
@@ -49,94 +59,165 @@ export function createContext(deps: ContextDependencies): ContextService {
   return {
     async context(args, call) {
       const { query, maxChars = DEFAULT_CHARS, fill = deps.isFilled } = args;
-      const scopes = scopesOf(call);
-      const at = args.asOf === undefined ? null : parseAsOf(args.asOf, deps.now());
-      const past =
-        at === null
-          ? null
-          : await openMemoryAt(deps.search.revisions, { scopes, within: null, at });
-      const stable = await readStable(deps, { maxChars, fill, past, sizes }, call);
-      const { hits: found, degraded } = await gather(deps.search, query, { call, past });
+      const past = await openPast(deps, args.asOf, call);
+      const request: ContextRequest = { query, maxChars, fill, past };
+      const { stable, found } = await readMemory(deps, sizes, request, call);
+      const hits = withoutShown(found.hits, stable.ranges);
       const room = maxChars - measureRanges(stable.ranges);
-      const hits = withoutShown(found, stable.ranges);
-      const isAsked = args.model !== false && past === null && !(fill && stable.isAll);
-      const selection =
-        deps.model === null || !isAsked
-          ? null
-          : await selectLines(
-              deps,
-              {
-                ...{ model: deps.model, query, maxChars: room, own: hits },
-                search: async (text) =>
-                  withoutShown(await search(deps.search, text, call), stable.ranges),
-              },
-              call,
-            );
+      const asksModel = args.model !== false && past === null && !(fill && stable.isAll);
+      const selection = asksModel ? await select(deps, { query, room, hits, stable }, call) : null;
       const isSelected = selection !== null && 'ranges' in selection;
       const chosen = isSelected
         ? selection.ranges
         : await withTimes(assemble(hits, room), deps.lineTimes);
-      const isNothing = chosen.length === 0 && (isSelected || found.length === 0);
-      const catalog =
-        fill && isNothing && !stable.hasWhole && !stable.isAll
-          ? await listCatalog(past?.files ?? deps.search.files, {
-              ...{ scope: scopes[0] as (typeof scopes)[number], maxChars: room },
-              ...{ never: stable.never, shown: stable.ranges },
-            })
-          : null;
+      const isNothing = chosen.length === 0 && (isSelected || found.hits.length === 0);
+      const catalog = isNothing
+        ? await findCatalog(deps, { ...request, room, stable }, call)
+        : null;
       const sources = [
-        ...(await splitByMatches(stable.ranges, found, deps.lineTimes)),
+        ...(await splitByMatches(stable.ranges, found.hits, deps.lineTimes)),
         ...chosen.map((range): Source => ({ ...range, why: 'matched' })),
       ];
-      await log(deps, { sources, found, selection, catalog }, call);
-      const parts = [stable.ranges, chosen].map((ranges) => ranges.map(toPart));
-      const [first = [], rest = []] = fill ? parts : [[], parts.flat()];
+      await logRows(deps, { sources, found: found.hits, selection, catalog }, call);
+      const [first, rest] = [stable.ranges, chosen].map((ranges) => ranges.map(toPart)) as [
+        Part[],
+        Part[],
+      ];
       if (catalog !== null) rest.push(catalog.part);
-      const printed = await print(deps, { stable: first, rest }, call);
-      const failure = selection !== null && 'degraded' in selection ? [selection.degraded] : [];
-      const why = [...failure, ...(degraded === null ? [] : [degraded])];
+      const printed = await print(
+        deps,
+        fill ? { stable: first, rest } : { stable: [], rest: [...first, ...rest] },
+        call,
+      );
+      const degraded = [
+        selection !== null && 'degraded' in selection ? selection.degraded : null,
+        found.degraded,
+      ].filter((why) => why !== null);
       return {
         ...printed,
-        sources: [
-          ...sources.map(({ file, startLine, endLine, at: time, why: reason }) => ({
-            ...{ path: toVirtualPath(file), startLine, endLine, version: file.version },
-            ...{ updatedAt: toTime(time), why: reason },
-          })),
-          ...(catalog?.sources ?? []).map(({ file, startLine, endLine }) => ({
-            ...{ path: toVirtualPath(file), startLine, endLine, version: file.version },
-            ...{ updatedAt: toTime(file.updatedAt), why: 'catalog' as const },
-          })),
-        ],
+        sources: [...sources, ...(catalog?.sources ?? [])].map(toAnswered),
         mode: isSelected ? 'model' : 'find',
-        ...(why.length === 0 ? {} : { degraded: why.join(' ') }),
+        ...(degraded.length === 0 ? {} : { degraded: degraded.join(' ') }),
       };
     },
   };
 }
 
+/** What a call asks for. */
+interface ContextRequest {
+  query: string;
+  maxChars: number;
+  fill: boolean;
+  /** `null` for memory as it is now. */
+  past: PastMemory | null;
+}
+
+async function openPast(
+  deps: ContextDependencies,
+  asOf: string | undefined,
+  call: ToolCall,
+): Promise<PastMemory | null> {
+  if (asOf === undefined) return null;
+  const at = parseAsOf(asOf, deps.now());
+  return await openMemoryAt(deps.search.revisions, { scopes: scopesOf(call), within: null, at });
+}
+
+/**
+ * The part for every question, and what this one finds, both of one state of memory: the embedder can
+ * take seconds, so the part is read again where memory changed meanwhile. A question that can only find
+ * what is there already is not embedded.
+ */
+async function readMemory(
+  deps: ContextDependencies,
+  sizes: RootSizes,
+  request: ContextRequest,
+  call: ToolCall,
+): Promise<{ stable: StablePart; found: Gathered }> {
+  const { query, past } = request;
+  const stable = await readStable(deps, sizes, request, call);
+  const mode = stable.hasAllFindable ? 'text' : 'auto';
+  const found = await gather(deps.search, query, { call, past, mode });
+  const isChanged = found.states.some((state, place) => {
+    const before = stable.states[place];
+    return before !== undefined && toStateKey(before) !== toStateKey(state);
+  });
+  return { stable: isChanged ? await readStable(deps, sizes, request, call) : stable, found };
+}
+
 /** What the context holds whatever the question is, with the times of its lines. */
 async function readStable(
   deps: ContextDependencies,
-  {
-    maxChars,
-    fill,
-    past,
-    sizes,
-  }: { maxChars: number; fill: boolean; past: PastMemory | null; sizes: RootSizes },
+  sizes: RootSizes,
+  { maxChars, fill, past }: ContextRequest,
   call: ToolCall,
 ): Promise<StablePart> {
-  const marked = await findMarked(past?.search ?? deps.search.search, call);
-  const { always, never } = marked;
+  const found = await findMarked(past?.search ?? deps.search.search, call);
+  // The states of an earlier memory are of no use: it is opened for this call alone.
+  const marked = past === null ? found : { ...found, states: [] };
   const stable = fill
     ? await takeStable(past?.files ?? deps.search.files, {
-        ...{ scopes: scopesOf(call), maxChars, sizes },
-        marked: past === null ? marked : { ...marked, states: [] },
+        ...{ scopes: scopesOf(call), maxChars, sizes, marked },
       })
-    : {
-        ranges: takeAlways(always, maxChars).map((one) => ({ ...one, why: 'always' as const })),
-        ...{ never, hasWhole: false, isAll: false },
-      };
+    : takeMarked(marked, maxChars);
   return { ...stable, ranges: await withTimes(stable.ranges, deps.lineTimes) };
+}
+
+/** What a model selects; `null` without one. */
+async function select(
+  deps: ContextDependencies,
+  {
+    query,
+    room,
+    hits,
+    stable,
+  }: { query: string; room: number; hits: readonly Hit[]; stable: StablePart },
+  call: ToolCall,
+): Promise<Selection | null> {
+  const { model } = deps;
+  if (model === null) return null;
+  const find = async (text: string) =>
+    withoutShown(await search(deps.search, text, call), stable.ranges);
+  return await selectLines(
+    deps,
+    {
+      ...{ model, query, maxChars: room, own: hits, search: find },
+      paths: await listPaths(deps.search.files, scopesOf(call)),
+    },
+    call,
+  );
+}
+
+/** The first paths of a memory, in their order: `shared/` comes before `user/`. */
+async function listPaths(memory: MemoryFiles, scopes: readonly ScopeKey[]): Promise<string[]> {
+  const paths: string[] = [];
+  for (const scope of scopes.toSorted()) {
+    const limit = PATHS - paths.length;
+    if (limit === 0) break;
+    const files = await memory.list({ scope, prefix: '' }, { after: null, limit });
+    paths.push(...files.map(toVirtualPath));
+  }
+  return paths;
+}
+
+/** What there is to read; `null` where a part of it stands in the context, or the call wants none. */
+async function findCatalog(
+  deps: ContextDependencies,
+  { maxChars, fill, past, room, stable }: ContextRequest & { room: number; stable: StablePart },
+  call: ToolCall,
+): Promise<Catalog | null> {
+  if (!fill || stable.hasWhole || stable.isAll) return null;
+  const [scope] = scopesOf(call) as [ScopeKey];
+  return await listCatalog(past?.files ?? deps.search.files, {
+    ...{ scope, maxChars, room, never: stable.never, shown: stable.ranges },
+  });
+}
+
+/** A source as a call answers it; that of a catalog has no time of its own. */
+function toAnswered({ file, startLine, endLine, at, why }: Source | CatalogSource) {
+  return {
+    ...{ path: toVirtualPath(file), startLine, endLine, version: file.version },
+    ...{ updatedAt: toTime(at), why },
+  };
 }
 
 function withTimes<R extends Range>(
@@ -155,7 +236,7 @@ function withTimes<R extends Range>(
  * Writes the access rows. What a model was shown has been read, whether or not it selected it; a file
  * that is there because it fits counts as found.
  */
-async function log(
+async function logRows(
   deps: ContextDependencies,
   {
     sources,
@@ -181,9 +262,10 @@ async function log(
   ];
   await logShown(deps.search, { shown: read, action: 'context' }, call);
   await logShown(deps.search, { shown: fits.map(toShown), action: 'find' }, call);
-  if (catalog === null) return;
-  const { index } = catalog;
-  const [scope] = scopesOf(call) as [FoundFile['scope']];
+  if (catalog === null && selection === null) return;
+  // One row of a list, whether a model was shown paths, the caller a catalog, or both.
+  const index = catalog?.index ?? null;
+  const [scope] = scopesOf(call) as [ScopeKey];
   await logAccess(deps.search, {
     call,
     rows: [
@@ -210,8 +292,8 @@ function toShown({ file, startLine, endLine, heading, headingLines }: Source): S
 
 /**
  * The text in one block, or in two: first what does not depend on the question, whose mark does not
- * either. A text of the second block that has the mark of the first could pass itself off as a part of
- * it: then there is a single block with another mark.
+ * either. No text of a block has the mark of the other, so that none passes itself off as a part of it.
+ * Where a text of the second has the mark of the first, there is a single block with another mark.
  */
 async function print(
   { fenceKey }: ContextDependencies,
@@ -220,18 +302,18 @@ async function print(
 ): Promise<{ context: string; stableChars: number }> {
   if (stable.length + rest.length === 0) return { context: '', stableChars: 0 };
   const key = await fenceKey();
-  const toBlock = (parts: readonly Part[], others: readonly string[] = []) => {
-    const texts = [...parts.flatMap(({ header, text }) => [header, text]), ...others];
-    const mark = createFence(key, { userId: call.userId, purpose: 'context' }, texts);
-    return { mark, text: printParts(parts, mark) };
-  };
-  const first = toBlock(stable);
-  const isForged = rest.some(({ header, text }) =>
-    `${header}\n${text}`.toLowerCase().includes(first.mark),
-  );
+  const createMark = (texts: readonly string[]) =>
+    createFence(key, { userId: call.userId, purpose: 'context' }, texts);
+  const [stableTexts, restTexts] = [stable, rest].map((parts) =>
+    parts.flatMap(({ header, text }) => [header, text]),
+  ) as [string[], string[]];
+  const mark = createMark(stableTexts);
+  const isForged = restTexts.some((text) => text.toLowerCase().includes(mark));
   if (stable.length === 0 || isForged) {
-    return { context: toBlock([...stable, ...rest]).text, stableChars: 0 };
+    const one = createMark([...stableTexts, ...restTexts]);
+    return { context: printParts([...stable, ...rest], one), stableChars: 0 };
   }
-  const second = rest.length === 0 ? '' : toBlock(rest, [first.mark]).text;
-  return { context: `${first.text}${second}`, stableChars: first.text.length };
+  const first = printParts(stable, mark);
+  const second = printParts(rest, createMark([...stableTexts, ...restTexts, mark]));
+  return { context: `${first}${second}`, stableChars: first.length };
 }

@@ -1,12 +1,19 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import type { IndexFileKey, IndexState } from '../../contracts/storage.ts';
-import { findAlwaysShown } from '../../edits/markdown.ts';
+import { findAlwaysShown, findTextStart } from '../../edits/markdown.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { runSearch, scopesOf } from '../../search/find.ts';
 import { ALWAYS_TERM, NEVER_TERM } from '../../search/index/index-file.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { Hit, Search } from '../../search/search.ts';
-import { cutToFit, isSameFile, measureRanges, type Range, toWhole } from './print.ts';
+import {
+  cutToFit,
+  isSameFile,
+  isSameVersion,
+  measureRanges,
+  type Range,
+  toWhole,
+} from './print.ts';
 
 /** The share of a context that is for files with `context: always`. */
 const SHARE = 1 / 4;
@@ -53,18 +60,21 @@ export function takeAlways(always: readonly Range[], maxChars: number): Range[] 
   return ranges;
 }
 
-/** Leaves out passages that already stand in the context. */
+/** Leaves out passages that already stand in the context, and those of other versions of its files. */
 export function withoutShown(hits: readonly Hit[], shown: readonly Range[]): Hit[] {
   return hits.filter(({ file, passages, passage }) => {
     const range = shown.find((one) => isSameFile(one.file, file));
-    return range === undefined || (passages[passage]?.end ?? 0) > range.end;
+    if (range === undefined) return true;
+    // A range ends before the white space at its end, a passage may end behind it.
+    const more = file.content.slice(range.end, passages[passage]?.end ?? 0);
+    return isSameVersion(range.file, file) && more.trim() !== '';
   });
 }
 
-/** The text of a file with `context: always`, without its front matter; `null` for other files. */
+/** The text of a file with `context: always`; `null` for other files. */
 function toAlways(file: FoundFile): Range | null {
-  const after = findAlwaysShown(file.content);
-  return after === null ? null : toWhole(file, after);
+  if (findAlwaysShown(file.content) === null) return null;
+  return toWhole(file, findTextStart(file.content));
 }
 
 function byPath({ file: a }: Range, { file: b }: Range): number {

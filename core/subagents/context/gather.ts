@@ -15,6 +15,7 @@ import { NEVER_TERM } from '../../search/index/index-file.ts';
 import type { Hit, SearchRequest } from '../../search/search.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { PastMemory } from '../../search/time/memory-at.ts';
+import { keepOneVersion } from './print.ts';
 
 /** Passages that are gathered; what does not fit or falls off is left out. */
 const GATHERED = 60;
@@ -34,19 +35,24 @@ const FOLLOWED = 5;
 /** Passages of one linked file that answer the question, at most. */
 const LINKED_PASSAGES = 3;
 
+/** What a question finds. */
+export type Gathered = Pick<FoundHits, 'hits' | 'states' | 'degraded'>;
+
 /**
  * Passages that answer, best first, then those of the files that they and the catalogs link to. By
  * words and meaning like any find; what is linked has to have the question's words. With `past`, what
- * words find in memory as it stood then. Nothing of files with `context: never`.
+ * words find in memory as it stood then. Nothing of files with `context: never`. In the mode `text`, by
+ * words alone.
  */
 export async function gather(
   deps: FindDependencies,
   query: string,
-  { call, past }: { call: ToolCall; past: PastMemory | null },
-): Promise<{ hits: Hit[]; degraded: string | null }> {
+  { call, past, mode }: { call: ToolCall; past: PastMemory | null; mode: 'auto' | 'text' },
+): Promise<Gathered> {
   if (past !== null) {
     const found = await findHitsAt(past, passagesOf(query, call), call);
-    return { hits: dropKeptOut(await dropNoise(found)), degraded: past.degraded };
+    const { states } = found;
+    return { hits: dropKeptOut(await dropNoise(found)), states, degraded: past.degraded };
   }
   const user = parseUserId(call.userId);
   const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) => ({
@@ -55,9 +61,9 @@ export async function gather(
   });
   const toKeys = (paths: readonly string[]) => paths.map((path) => parseVirtualPath(path, user));
 
-  const found = await findHits(deps, toRequest(null, GATHERED, true), 'auto', call);
-  const { hits, stats, degraded } = found;
-  if (hits.length === 0) return { hits, degraded };
+  const found = await findHits(deps, toRequest(null, GATHERED, true), mode, call);
+  const { hits, stats, states, degraded } = found;
+  if (hits.length === 0) return { hits, states, degraded };
   // What the question's words found by their likeness, they are to find by it in the others too.
   const isFuzzy = stats.fuzzy > 0;
   const gathered = await dropNoise(found);
@@ -66,10 +72,13 @@ export async function gather(
   const known = new Set(gathered.map(({ file }) => toVirtualPath(file)));
   const links = [...new Set([...catalog.hits, ...gathered].flatMap(linksOf))];
   const linked = links.filter((path) => !known.has(path)).slice(0, FOLLOWED);
-  if (linked.length === 0) return { hits: dropKeptOut(gathered), degraded };
+  if (linked.length === 0) return { hits: dropKeptOut(gathered), states, degraded };
   const inLinked = toRequest(toKeys(linked), linked.length * GATHERED, isFuzzy);
   const { hits: more } = await runSearch(deps.search, inLinked, call);
-  return { hits: dropKeptOut([...gathered, ...atMost(more)]), degraded };
+  return {
+    hits: keepOneVersion(dropKeptOut([...gathered, ...atMost(more)])),
+    ...{ states, degraded },
+  };
 }
 
 /** The passages that a planned search finds, best first. */

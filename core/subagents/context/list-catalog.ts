@@ -4,55 +4,70 @@ import type { IndexFileKey } from '../../contracts/storage.ts';
 import { countFiles, nameFiles, toName } from '../../search/catalog.ts';
 import type { MemoryFiles } from '../../search/memory-files.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
-import { cutToFit, measureParts, type Part, type Range, toPart, toWhole } from './print.ts';
+import {
+  cutToFit,
+  measureParts,
+  type Part,
+  type Range,
+  toMember,
+  toPart,
+  toWhole,
+} from './print.ts';
 
 /** What there is to read, where a question found nothing. */
 export interface Catalog {
   part: Part;
   /** `user/index.md`, or each file that is named, with the line of its heading. */
-  sources: { file: ListedFile; startLine: number; endLine: number }[];
+  sources: CatalogSource[];
   /** `user/index.md`; `null` where files are named. */
   index: Range | null;
 }
 
-type ListedFile = Pick<FoundFile, 'scope' | 'path' | 'version' | 'updatedAt'>;
+/** A file of a catalog; `at` is when it was written last. */
+export interface CatalogSource {
+  file: Pick<FoundFile, 'scope' | 'path' | 'version'>;
+  startLine: number;
+  endLine: number;
+  at: number;
+  why: 'catalog';
+}
 
-/**
- * What names have of the room, and how much they have where there is little. A question that finds
- * nothing need not cost as much as one that is answered.
- */
-const NAMES_SHARE = 1 / 2;
-const NAMES_CHARS = 1_000;
+/** The share of a context that a catalog has: a question that finds nothing is to stay cheap. */
+const SHARE = 1 / 4;
+/** The files that are named, at most. */
+const NAMES = 200;
 const INDEX_PATH = 'index.md';
 const WHY = 'nothing was found for the question';
 /** Room for `… and 1,000,000 more files`. */
 const REST_CHARS = 32;
 
 /**
- * The catalog of a user's memory in at most `maxChars`: its `index.md` if there is one, else the names
- * and first headings of its files. `null` if memory is empty, if next to nothing
- * fits, or if the catalog is there already, by its `context: always`.
+ * The catalog of a user's memory, in a quarter of the context: its `index.md` if there is one, else the
+ * names and first headings of the files that the context does not show. `null` if there are none, if
+ * next to nothing fits, or if `index.md` stands in the context already.
  */
 export async function listCatalog(
   memory: MemoryFiles,
   {
     scope,
     maxChars,
+    room,
     never,
     shown,
   }: {
     scope: ScopeKey;
+    /** Of the whole context, and what is left of it. */
     maxChars: number;
+    room: number;
     never: readonly IndexFileKey[];
     /** What stands in the context already. */
     shown: readonly Range[];
   },
 ): Promise<Catalog | null> {
   if (shown.some(({ file }) => file.scope === scope && file.path === INDEX_PATH)) return null;
-  const index = await readIndex(memory, { scope, maxChars });
-  if (index !== null) return index;
-  const forNames = Math.min(maxChars, Math.max(NAMES_CHARS, maxChars * NAMES_SHARE));
-  return await listNames(memory, { scope, maxChars: forNames, never });
+  const most = Math.min(room, Math.floor(maxChars * SHARE));
+  const index = await readIndex(memory, { scope, maxChars: most });
+  return index ?? (await listNames(memory, { scope, maxChars: most, never, shown }));
 }
 
 async function readIndex(
@@ -73,41 +88,59 @@ async function readIndex(
     return { header: `${header}, the catalog: ${WHY}`, text: `${text}${rest}` };
   };
   const isWhole = measureParts([toCatalog(whole)]) <= maxChars;
-  const range = isWhole
-    ? whole
-    : cutToFit([whole], maxChars - `, the catalog: ${WHY}`.length - REST_CHARS);
+  const left = maxChars - `, the catalog: ${WHY}`.length - REST_CHARS;
+  const range = isWhole ? whole : (cutToFit([whole], left, 0) ?? cutToFit([whole], left));
   if (range === null) return null;
-  return { part: toCatalog(range), sources: [range], index: range };
+  return { part: toCatalog(range), sources: [{ ...range, why: 'catalog' }], index: range };
 }
 
 async function listNames(
   memory: MemoryFiles,
-  { scope, maxChars, never }: { scope: ScopeKey; maxChars: number; never: readonly IndexFileKey[] },
+  {
+    scope,
+    maxChars,
+    never,
+    shown,
+  }: {
+    scope: ScopeKey;
+    maxChars: number;
+    never: readonly IndexFileKey[];
+    shown: readonly Range[];
+  },
 ): Promise<Catalog | null> {
-  const header = (total: number) => `${countFiles(total)} of this user: ${WHY}`;
+  const own = [...never, ...shown.map(({ file }) => file)].filter((key) => key.scope === scope);
+  const isOther = shown.some(({ file }) => file.scope === scope);
+  const header = (count: number) => {
+    const files = isOther ? countMoreFiles(count) : countFiles(count);
+    return `${files} of this user: ${WHY}`;
+  };
   let room = maxChars - measureParts([{ header: header(1_000_000), text: '' }]) - REST_CHARS;
   const lines: string[] = [];
-  const sources: Catalog['sources'] = [];
-  const kept = never.filter((key) => key.scope === scope);
+  const sources: CatalogSource[] = [];
   const total = await nameFiles(memory, {
     roots: [{ scope, prefix: '' }],
+    leavesOut: toMember(own),
     take(file) {
-      if (kept.some(({ fileNo }) => fileNo === file.fileNo)) return true;
       const line = `- ${toName(file)}`;
-      if (line.length + 1 > room) return false;
+      if (line.length + 1 > room || lines.length === NAMES) return false;
       room -= line.length + 1;
       lines.push(line);
-      sources.push({ file, startLine: file.line, endLine: file.line });
+      const { line: startLine, updatedAt: at } = file;
+      sources.push({ file, startLine, endLine: startLine, at, why: 'catalog' });
       return true;
     },
   });
   if (lines.length === 0) return null;
-  const count = Math.max(total - kept.length, lines.length);
+  const count = Math.max(total - own.length, lines.length);
   const more = count - lines.length;
-  const rest = more > 0 ? [`… and ${countFiles(more).replace(' ', ' more ')}`] : [];
+  const rest = more > 0 ? [`… and ${countMoreFiles(more)}`] : [];
   return {
     part: { header: header(count), text: [...lines, ...rest].join('\n') },
     sources,
     index: null,
   };
+}
+
+function countMoreFiles(count: number): string {
+  return countFiles(count).replace(' ', ' more ');
 }

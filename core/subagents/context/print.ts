@@ -1,3 +1,4 @@
+import type { IndexFileKey } from '../../contracts/storage.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { Hit } from '../../search/search.ts';
 import { toVirtualPath } from '../../files/paths.ts';
@@ -71,6 +72,10 @@ export function measureParts(parts: readonly Part[]): number {
   return printParts(parts, ANY_MARK).length;
 }
 
+/** The fewest characters that a source takes in a context besides its path and text. */
+export const LEAST_SOURCE_CHARS = `\n## ${ANY_MARK} user/, line 1, version 1, 2026-01-01\n\n\n`
+  .length;
+
 /**
  * Takes passages, best first, while the text that they make fits; passages of one file stand
  * together in the order of the file, and those that touch become one. A best passage that is too
@@ -101,14 +106,21 @@ export function assemble(hits: readonly Hit[], maxChars: number): Range[] {
   return best;
 }
 
-/** As much of a passage as fits, to the end of a line or else of a word; `null` if next to none. */
-export function cutToFit([range]: readonly Range[], maxChars: number): Range | null {
+/**
+ * As much of a passage as fits, to the end of a line that has at least this share of the room, else of a
+ * word; `null` if next to none.
+ */
+export function cutToFit(
+  [range]: readonly Range[],
+  maxChars: number,
+  leastShare = 1 / 2,
+): Range | null {
   if (range === undefined) return null;
   const { file, start, end } = range;
   // Without its heading when that takes up the room.
   for (const heading of new Set([range.heading, null])) {
     const room = maxChars - measureRanges([{ ...range, heading, end: start }]);
-    const text = cutText(file.content.slice(start, end), room);
+    const text = cutText(file.content.slice(start, end), room, leastShare);
     if (text.length < LEAST_CUT) continue;
     const endLine = range.startLine + text.split('\n').length - 1;
     return { ...range, heading, end: start + text.length, endLine };
@@ -116,12 +128,12 @@ export function cutToFit([range]: readonly Range[], maxChars: number): Range | n
   return null;
 }
 
-function cutText(text: string, room: number): string {
+function cutText(text: string, room: number, leastShare: number): string {
   if (text.length <= room) return text;
   if (room <= 0) return '';
   const head = takeStart(text, room);
   const lineEnd = head.lastIndexOf('\n');
-  if (lineEnd >= room / 2) return head.slice(0, lineEnd).trimEnd();
+  if (lineEnd > 0 && lineEnd >= room * leastShare) return head.slice(0, lineEnd).trimEnd();
   if (isSpace(text.charAt(room))) return head.trimEnd();
   let wordEnd = head.length;
   while (wordEnd > 0 && !isSpace(head.charAt(wordEnd - 1))) wordEnd -= 1;
@@ -157,9 +169,31 @@ export function toWhole(file: FoundFile, from: number): Range | null {
   return { ...{ file, startLine, endLine, start, end, at }, heading: null, headingLines: [] };
 }
 
-/** Whether two hits are of one file. */
-export function isSameFile(a: FoundFile, b: FoundFile): boolean {
+/** Whether these are one file. */
+export function isSameFile(a: IndexFileKey, b: IndexFileKey): boolean {
   return a.scope === b.scope && a.fileNo === b.fileNo;
+}
+
+/** Whether a file is one of these. */
+export function toMember(keys: readonly IndexFileKey[]): (file: IndexFileKey) => boolean {
+  const members = new Set(keys.map(({ scope, fileNo }) => `${scope} ${fileNo}`));
+  return ({ scope, fileNo }) => members.has(`${scope} ${fileNo}`);
+}
+
+/** Whether these are one version of one file. */
+export function isSameVersion(a: FoundFile, b: FoundFile): boolean {
+  return isSameFile(a, b) && a.latestRevisionId === b.latestRevisionId;
+}
+
+/** Leaves out passages of a file of which a better passage has another version. */
+export function keepOneVersion(hits: readonly Hit[]): Hit[] {
+  const files = new Map<string, FoundFile>();
+  return hits.filter(({ file }) => {
+    const key = `${file.scope} ${file.fileNo}`;
+    const first = files.get(key) ?? file;
+    files.set(key, first);
+    return isSameVersion(first, file);
+  });
 }
 
 function toRanges({

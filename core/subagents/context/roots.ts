@@ -7,7 +7,14 @@ import { toVirtualPath } from '../../files/paths.ts';
 import type { MemoryFiles, SizedFile } from '../../search/memory-files.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import { type MarkedFiles, takeAlways } from './always.ts';
-import { measureRanges, type Range, toWhole } from './print.ts';
+import {
+  isSameFile,
+  LEAST_SOURCE_CHARS,
+  measureRanges,
+  type Range,
+  toMember,
+  toWhole,
+} from './print.ts';
 
 /** The part of a context that does not depend on the question. */
 export interface StablePart {
@@ -17,8 +24,12 @@ export interface StablePart {
   hasWhole: boolean;
   /** Whether these are all files that memory has, logs and `context: never` aside. */
   isAll: boolean;
+  /** Whether these are all files that a question can find. */
+  hasAllFindable: boolean;
   /** Files with `context: never`. */
   never: readonly IndexFileKey[];
+  /** Of each scope, in order, when this was read; none of an earlier memory. */
+  states: readonly IndexState[];
 }
 
 /** A range of it. Of a file in a whole root, a question can match some lines. */
@@ -28,8 +39,6 @@ export interface StableRange extends Range {
 
 /** What a share of the rest the whole roots have, if memory does not fit as a whole. */
 const SHARE = 1 / 2;
-/** What a file takes in a context besides its path and text, at least. */
-const HEADER_CHARS = 59;
 /** A character takes at most three bytes of UTF-8. */
 const BYTES_PER_CHAR = 3;
 /** Bytes of a file that need not be shown: blank lines at its ends, front matter for the service. */
@@ -58,11 +67,11 @@ export async function takeStable(
   },
 ): Promise<StablePart> {
   const { always, never, states } = marked;
+  const isNever = toMember(never);
   const roots: RootSize[] = [];
   for (const [place, scope] of scopes.entries()) {
-    const own = never.filter((key) => key.scope === scope);
     const state = states[place] ?? null;
-    roots.push(await sizes.measure(memory, { scope, maxChars, state, never: own }));
+    roots.push(await sizes.measure(memory, { scope, maxChars, state, isNever }));
   }
   const hasAlways = (scope: ScopeKey) => always.some(({ file }) => file.scope === scope);
   const canFit = roots.filter(
@@ -71,18 +80,31 @@ export async function takeStable(
   const texts = await readRoots(memory, {
     scopes: canFit.map(({ scope }) => scope),
     includes: (file) =>
-      !isOneOf(never, file) &&
-      (!isExcludedFromDreams(file.path) || always.some((range) => isSameKey(range.file, file))),
+      !isNever(file) &&
+      (!isExcludedFromDreams(file.path) || always.some((range) => isSameFile(range.file, file))),
   });
   if (roots.reduce((sum, { least }) => sum + least, 0) <= maxChars) {
     const ranges = [...texts.values()].flat();
     if (measureRanges(ranges) <= maxChars) {
       const hasWhole = ranges.length > 0;
-      return { ranges, never, hasWhole, isAll: hasWhole || !roots.some(({ hasLogs }) => hasLogs) };
+      const hasLogs = roots.some((root) => root.hasLogs);
+      return {
+        ...{ ranges, never, states, hasWhole },
+        ...{ isAll: hasWhole || !hasLogs, hasAllFindable: !hasLogs },
+      };
     }
   }
   const taken = takeRoots(texts, takeAlways(always, maxChars), maxChars);
-  return { ...taken, never, isAll: false };
+  return { ...taken, never, states, isAll: false, hasAllFindable: false };
+}
+
+/** Without filling: the files with `context: always` in their quarter. */
+export function takeMarked({ always, never, states }: MarkedFiles, maxChars: number): StablePart {
+  const ranges = takeAlways(always, maxChars).map((range) => ({
+    ...range,
+    why: 'always' as const,
+  }));
+  return { ranges, never, states, hasWhole: false, isAll: false, hasAllFindable: false };
 }
 
 /** Adds whole roots to the files that are always there, each if it fits. */
@@ -129,7 +151,7 @@ export interface RootSizes {
       maxChars: number;
       /** `null` for a memory that is looked at once. */
       state: IndexState | null;
-      never: readonly IndexFileKey[];
+      isNever: (file: IndexFileKey) => boolean;
     },
   ): Promise<RootSize>;
 }
@@ -141,9 +163,8 @@ const KEPT_ROOTS = 10_000;
 export function createRootSizes(): RootSizes {
   const known = new LRUCache<ScopeKey, RootSize>({ max: KEPT_ROOTS });
   return {
-    async measure(memory, { scope, maxChars, state, never }) {
-      // Versions repeat after a scope was erased, generations don't.
-      const key = state === null ? '' : `${state.version} ${state.generation}`;
+    async measure(memory, { scope, maxChars, state, isNever }) {
+      const key = state === null ? '' : toStateKey(state);
       const kept = state === null ? undefined : known.get(scope);
       const root: RootSize =
         kept?.key === key
@@ -154,7 +175,7 @@ export function createRootSizes(): RootSizes {
         const page = await memory.list({ scope, prefix: '' }, options);
         for (const file of page) {
           if (isExcludedFromDreams(file.path)) root.hasLogs = true;
-          else if (!isOneOf(never, file)) root.least += leastCharsOf(file);
+          else if (!isNever(file)) root.least += leastCharsOf(file);
         }
         root.after = page.at(-1)?.path ?? root.after;
         root.isComplete = page.length < PAGE;
@@ -165,11 +186,17 @@ export function createRootSizes(): RootSizes {
   };
 }
 
+/** The same for as long as a scope does not change. */
+export function toStateKey({ version, generation }: IndexState): string {
+  // Versions repeat after a scope was erased, generations don't.
+  return `${version} ${generation}`;
+}
+
 /** The fewest characters of a file in a context; of one that is not empty, its source is counted. */
 function leastCharsOf({ path, size }: SizedFile): number {
   if (size === 0) return 0;
   const text = Math.max(0, Math.floor((size - UNSHOWN_BYTES) / BYTES_PER_CHAR));
-  return HEADER_CHARS + path.length + text;
+  return LEAST_SOURCE_CHARS + path.length + text;
 }
 
 /** The text of each root: files with `context: always` first, then by path. */
@@ -198,12 +225,4 @@ function toText(file: FoundFile): StableRange | null {
 function byMarkAndPath(a: StableRange, b: StableRange): number {
   if (a.why !== b.why) return a.why === 'always' ? -1 : 1;
   return toVirtualPath(a.file) < toVirtualPath(b.file) ? -1 : 1;
-}
-
-function isOneOf(keys: readonly IndexFileKey[], file: IndexFileKey): boolean {
-  return keys.some((key) => isSameKey(key, file));
-}
-
-function isSameKey(a: IndexFileKey, b: IndexFileKey): boolean {
-  return a.scope === b.scope && a.fileNo === b.fileNo;
 }

@@ -1,7 +1,6 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
-import type { Files } from '../../files/files.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { createPause } from '../../pause.ts';
 import { explainProviderError, isProviderError } from '../../provider-failure.ts';
@@ -12,7 +11,7 @@ import { type LineTimes, newestOf } from '../../search/time/line-times.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
 import { toLocalDay, toTime } from '../../time.ts';
 import type { Model } from '../model.ts';
-import { cutToFit, isSameFile, measureRanges, type Range } from './print.ts';
+import { cutToFit, isSameFile, keepOneVersion, measureRanges, type Range } from './print.ts';
 import {
   type ContextQuestion,
   LINES_PROMPT,
@@ -28,7 +27,6 @@ import {
 
 /** What selecting works with. */
 export interface SelectDependencies {
-  files: Pick<Files, 'list'>;
   lineTimes: LineTimes;
   /** The key of the marks around memory. */
   fenceKey(): Promise<Buffer>;
@@ -47,8 +45,6 @@ const MODEL_MS = 40_000;
 /** Characters of lines that a model selects from, and that it plans searches by. */
 const SHOWN_CHARS = 24_000;
 const SAMPLE_CHARS = 3_000;
-/** Paths that it plans searches by. */
-const PATHS = 100;
 
 /**
  * Has a model plan searches, and select lines of what the question and these searches find. A line
@@ -60,16 +56,16 @@ export async function selectLines(
     model: Model;
     query: string;
     maxChars: number;
+    /** Of files that the model plans searches by. */
+    paths: readonly string[];
     /** What the question itself finds. */
     own: readonly Hit[];
     search(text: string): Promise<readonly Hit[]>;
   },
   call: ToolCall,
 ): Promise<Selection> {
-  const { model, query, own, maxChars } = request;
+  const { model, query, paths, own, maxChars } = request;
   const until = performance.now() + MODEL_MS;
-  const { files } = await deps.files.list({ limit: PATHS }, call);
-  const paths = files.map(({ path }) => path);
   if (paths.length === 0) return { shown: [], ranges: [] };
   const key = await deps.fenceKey();
   const timeZone = call.timeZone ?? deps.timeZone;
@@ -99,7 +95,7 @@ export async function selectLines(
     const lists = [own];
     // Without a plan, what the question itself finds is still to be chosen from.
     for (const text of parseSearches(planned) ?? []) lists.push(await request.search(text));
-    seen = await showHits(interleave(lists), SHOWN_CHARS, deps.lineTimes);
+    seen = await showHits(keepOneVersion(interleave(lists)), SHOWN_CHARS, deps.lineTimes);
     if (seen.length === 0) return { shown: [], ranges: [] };
     const shown = seen.map(toShown);
     const selected = parseLines(
@@ -220,8 +216,11 @@ function toRanges(
       const own = toVirtualPath(file);
       return own === path || own === `user/${path}`;
     });
-    if (found?.numbers.has(line) !== true || taken.has(`${path} ${line}`)) continue;
-    taken.add(`${path} ${line}`);
+    if (found?.numbers.has(line) !== true) continue;
+    // A model may name one file by two paths.
+    const key = `${toVirtualPath(found.file)} ${line}`;
+    if (taken.has(key)) continue;
+    taken.add(key);
     const range = toRange(found, line);
     const grown = extend(ranges, range, found.times);
     if (measureRanges(grown) <= maxChars) ranges = grown;

@@ -44,6 +44,12 @@ const linesOf = ({
 }) => sources.map(({ path, startLine, endLine }) => [path, startLine, endLine]);
 
 describe('memory_context with a model', () => {
+  it('has a line once that the model names by two paths', async () => {
+    const service = await withProfile();
+    service.says(scripted([at(8), at(8, 'profile.md'), at(8)]));
+    expect(linesOf(await ask(service))).toEqual([[PATH, 8, 8]]);
+  });
+
   it('prints the lines that the model selects as they stand, in its order, with their sources', async () => {
     const service = await withProfile();
     service.says(scripted([at(8), at(3), at(4)]));
