@@ -12,14 +12,18 @@ export interface SaidFact {
 /** What stands before a fact in its line: `- (said 2026-01-31 by "Anna", to be filed) `. */
 const STAMP = /^[-*+] \(said (\d{4}-\d{2}-\d{2})(?: by "([^"]{1,300})")?(, to be filed)?\) /;
 
+/** A part of each line that waits to be filed. */
+export const QUEUED = ', to be filed) ';
+
 /**
  * Writes a fact as one line of the inbox, as `- (said 2026-01-31) I am allergic to nuts.` The line is
  * plain text in Markdown, whatever the fact has: ` ⏎ ` stands for a line break, and a backslash parts
  * the marks of comments. {@link parseInboxLine} gives the fact back, without invisible characters.
  */
 export function formatInboxLine({ text, day, speaker, isQueued }: SaidFact): string {
-  const by = speaker === null ? '' : ` by "${toOneLine(speaker).replaceAll('"', "'")}"`;
-  return `- (said ${day}${by}${isQueued ? ', to be filed' : ''}) ${toOneLine(text)}`;
+  const name = toSpeaker(speaker);
+  const by = name === null ? '' : ` by "${name}"`;
+  return `- (said ${day}${by}${isQueued ? QUEUED : ') '}${toOneLine(text)}`;
 }
 
 /** The fact of a line of the inbox; `null` for other lines. */
@@ -37,6 +41,12 @@ export function parseInboxLine(line: string): SaidFact | null {
 /** What a line says, without the stamp that a line of the inbox begins with. */
 export function withoutStamp(line: string): string {
   return line.replace(STAMP, '- ');
+}
+
+/** A speaker as a line names them; `null` for the user, and for a name that has no visible character. */
+export function toSpeaker(name: string | null): string | null {
+  const shown = toOneLine(name ?? '').replaceAll('"', "'");
+  return shown === '' ? null : shown;
 }
 
 /** Line ends of all kinds: what a reader or a model may take for one. */

@@ -1,4 +1,5 @@
 import type { RememberService, ToolCall } from '../contracts/tool.ts';
+import { toOneLine, toSpeaker } from '../edits/inbox-line.ts';
 import { nameSecret } from '../edits/secrets.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import { checkContent } from '../files/content.ts';
@@ -143,7 +144,8 @@ async function keepForLater(
 }
 
 function toTold(deps: RememberDependencies, args: RememberArguments, call: ToolCall): Told {
-  const { text: fact, at, speaker = null, context = null, maxWrites = DEFAULT_WRITES } = args;
+  const { text: fact, at, context = null, maxWrites = DEFAULT_WRITES } = args;
+  const speaker = toSpeaker(args.speaker ?? null) === null ? null : (args.speaker ?? null);
   const timeZone = call.timeZone ?? deps.timeZone;
   const day = toLocalDay(at === undefined ? deps.now() : Date.parse(at), timeZone);
   const purpose: Purpose = args.forget === true ? 'forget' : 'fact';
@@ -190,6 +192,7 @@ function toDegraded(error: MemoryError): ModelError['code'] {
 /** Before anything of it leaves the service. */
 function checkFact(fact: string, speaker: string | null): void {
   checkContent(fact, Number.MAX_SAFE_INTEGER);
+  if (toOneLine(fact) === '') throw invalidField('/text', 'must not be blank', 'text');
   const secret = nameSecret(fact) ?? nameSecret(speaker ?? '');
   if (secret === null) return;
   throw new MemoryError('INVALID_CONTENT', `The text looks like ${secret}: it is not remembered.`, {

@@ -3,13 +3,14 @@ import type { Storage } from '../../contracts/storage.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
 import type { EventRecord } from '../../contracts/records.ts';
 import type { ExaminedOperation } from '../../edits/engine.ts';
-import { formatInboxLine, parseInboxLine, type SaidFact } from '../../edits/inbox-line.ts';
+import { formatInboxLine, parseInboxLine, QUEUED, type SaidFact } from '../../edits/inbox-line.ts';
+import { parseInSteps } from '../../edits/markdown.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
-import { splitLines } from '../../files/line-ends.ts';
 import { toInboxNumber } from '../../files/inbox-path.ts';
 import { parseUserId, toScope, toUserId, toVirtualPath, type UserId } from '../../files/paths.ts';
 import type { IdSource } from '../../ids.ts';
+import { inSlices } from '../../pause.ts';
 import { isProviderError } from '../../provider-failure.ts';
 import { RootTrace } from '../../telemetry/tracer.ts';
 import { type BackgroundFiling, DEFAULT_WRITES, findKnown } from '../remember.ts';
@@ -17,7 +18,7 @@ import { type Kept, type Refusal, toKept, toOutcome } from './answer.ts';
 import { noteForgetting } from './forget-trail.ts';
 import { type InboxFile, readInbox } from './inbox.ts';
 import { askVerifier, judge } from './judge.ts';
-import { look, lookAgain, replaceLine, withoutLine } from './look.ts';
+import { look, lookAgain, replaceLine, withoutLineAndGap } from './look.ts';
 import { propose, type Proposal } from './propose.ts';
 import { openSession, type RememberDependencies, type Session } from './session.ts';
 import { applyWithin, toContents } from './store.ts';
@@ -196,7 +197,7 @@ export function createFiling(deps: FilingDependencies): Filing {
         if (userId === null || waiting.has(userId) || stopping.signal.aborted) continue;
         if (toInboxNumber(toVirtualPath(file), remember.inboxPath) === null) continue;
         const content = (await storage.files.read(file))?.content ?? '';
-        if (content.includes(', to be filed) ')) waiting.add(userId);
+        if (content.includes(QUEUED)) waiting.add(userId);
       }
       if (waiting.size > 0) schedule(firstMs);
       if (next === null) return;
@@ -252,15 +253,18 @@ function keyOf(userId: string, { text }: Pick<SaidFact, 'text'>): string {
   return hashText(JSON.stringify([userId, text.trim()]));
 }
 
-/** The first line that waits. */
+/** The first line that waits. One that is pinned or part of something else, as code, is left alone. */
 async function findQueued(
   deps: RememberDependencies,
   userId: string,
 ): Promise<Pick<QueuedLine, 'file' | 'text' | 'said'> | null> {
   for (const file of await readInbox(deps, userId)) {
-    for (const text of splitLines(file.content)) {
+    if (!file.content.includes(QUEUED)) continue;
+    const { lines, isProtected } = await inSlices(parseInSteps(file.content));
+    for (const [at, text] of lines.entries()) {
       const said = parseInboxLine(text);
-      if (said?.isQueued === true) return { file, text, said };
+      const hasNested = /^\s+\S/.test(lines[at + 1] ?? '');
+      if (said?.isQueued === true && !isProtected[at] && !hasNested) return { file, text, said };
     }
   }
   return null;
@@ -336,7 +340,7 @@ async function write(
   const { deps, call, options } = session;
   for (let attempt = 1; ; attempt += 1) {
     const now = (await readInbox(deps, call.userId)).find(({ path }) => path === file.path);
-    const rest = now === undefined ? null : withoutLine(now.content, text);
+    const rest = now === undefined ? null : withoutLineAndGap(now.content, text);
     // Another process has filed it, or somebody has edited it.
     if (now === undefined || rest === null) return 'gone';
     const operations = accepted.map(({ operation }) => operation);
@@ -349,7 +353,7 @@ async function write(
     const isPart = [...refused, ...applied.refused].some(({ kind }) => kind !== 'index');
     const isFiled = isDone || (applied.files.length > 0 && !isPart);
     const changed = applied.files.find(({ path }) => path === file.path);
-    const without = changed?.after ?? rest.content;
+    const without = changed?.after ?? rest;
     const left = formatInboxLine({ ...said, isQueued: false });
     const after = isFiled
       ? without

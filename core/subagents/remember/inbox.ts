@@ -7,6 +7,7 @@ import {
   parseInboxLine,
   type SaidFact,
   toOneLine,
+  toSpeaker,
 } from '../../edits/inbox-line.ts';
 import type { EditOperation } from '../../edits/operations.ts';
 import { splitLines } from '../../files/line-ends.ts';
@@ -92,7 +93,12 @@ export async function planInboxLine(
   },
 ): Promise<InboxOutcome> {
   const inbox = await readInbox(deps, userId);
-  const line = await findLine(inbox, { said, isTimed });
+  // The same write may take a line of the inbox away.
+  const left = inbox.map((file) => {
+    const content = changed.find(({ path }) => path === file.path)?.after ?? file.content;
+    return { ...file, content };
+  });
+  const line = await findLine(left, { said, isTimed });
   if (line !== null) return { status: 'known', line };
   const last = inbox.at(-1);
   const number = last === undefined ? 0 : (toInboxNumber(last.path, deps.inboxPath) ?? 1);
@@ -134,14 +140,14 @@ async function findLine(
 ): Promise<KnownLine | null> {
   const pause = createPause();
   const wanted = toPlain(toOneLine(said.text));
-  const speaker = said.speaker === null ? null : toOneLine(said.speaker);
+  const speaker = toSpeaker(said.speaker);
   for (const { path, version, content } of inbox) {
     for (const [at, text] of splitLines(content).entries()) {
       const turn = pause();
       if (turn !== undefined) await turn;
       const other = parseInboxLine(text);
       if (other === null || toPlain(toOneLine(other.text)) !== wanted) continue;
-      const isSame = (other.speaker === null ? null : toOneLine(other.speaker)) === speaker;
+      const isSame = toSpeaker(other.speaker) === speaker;
       if (isSame && (!isTimed || other.day === said.day)) {
         return { path, version, line: at + 1, text };
       }

@@ -250,6 +250,16 @@ export function withoutLine(
   return { content: content.slice(0, start) + content.slice(end + lineEnd), line };
 }
 
+/** A content without a line, and without one of the two empty lines that it stood between. */
+export function withoutLineAndGap(content: string, text: string): string | null {
+  const found = findLine(content, text);
+  const rest = withoutLine(content, text)?.content;
+  if (found === null || rest === undefined) return null;
+  const [before, after] = [rest.slice(0, found.start), rest.slice(found.start)];
+  const isGap = /(?:^|[\r\n])[ \t]*(?:\r\n|\n|\r)$/.test(before);
+  return isGap ? before + after.replace(/^[ \t]*(?:\r\n|\n|\r)/, '') : rest;
+}
+
 /** A content with another text in the place of a line. */
 export function replaceLine(content: string, text: string, by: string): string {
   const found = findLine(content, text);

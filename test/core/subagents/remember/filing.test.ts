@@ -218,6 +218,30 @@ describe('wait: false', () => {
     expect(await service.read(PATH)).toBeNull();
   });
 
+  it.each([
+    ['pinned', '- (said 2026-01-01, to be filed) Likes fog. <!-- pin -->\n'],
+    [
+      'in a pinned block',
+      '<!-- pin -->\n- (said 2026-01-01, to be filed) Likes fog.\n<!-- /pin -->\n',
+    ],
+    ['in a code block', '```\n- (said 2026-01-01, to be filed) Likes fog.\n```\n'],
+    [
+      'what other lines hang below',
+      '- (said 2026-01-01, to be filed) Likes fog.\n  - In autumn.\n',
+    ],
+  ])('leaves a line that is %s, and the space around what it files', async (_what, lines) => {
+    const service = await serveWithModel();
+    const inbox = `# Inbox\n\n${lines}`;
+    await service.write(INBOX, inbox);
+    service.says(() => ({ operations: [] }));
+    for (const thanks of ['Thanks!', 'Thank you!']) {
+      await keep(service, thanks);
+      await service.core.filing.waitIdle();
+      expect(await service.read(INBOX)).toBe(inbox);
+    }
+    expect(service.asked).toHaveLength(2);
+  });
+
   it('says that no model is configured, and keeps nothing', async () => {
     const core = await openCore();
     await expect(

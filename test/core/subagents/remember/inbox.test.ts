@@ -206,6 +206,30 @@ describe('a fact that can not be filed', () => {
     expect(await service.read(INBOX)).toContain('- (said 2026-01-31) Hates fog.');
   });
 
+  it.each(['Tom "T" Smith', '"', 'a\nb', '-->', '⏎'])(
+    'is unchanged when it is said again by %j',
+    async (speaker) => {
+      const service = await serveWithModel();
+      service.says(() => 'no JSON');
+      await remember(service, 'I like tea.', { speaker });
+      service.says(() => 'no JSON');
+      const { json } = await remember(service, 'I like tea.', { speaker });
+      expect(json.result).toMatchObject({ unchanged: true, known: [{ path: INBOX }] });
+      expect(service.asked).toEqual([]);
+    },
+  );
+
+  it('is said by the user when the name of the speaker is blank, and is not blank itself', async () => {
+    const service = await serveWithModel();
+    service.says(() => 'no JSON');
+    for (const speaker of [' ', '\u200b']) await remember(service, 'I like tea.', { speaker });
+    expect(await service.read(INBOX)).toBe('# Inbox\n\n- (said 2026-01-31) I like tea.\n');
+    for (const text of [' ', '\n\u2028', '\u200b']) {
+      const { status, json } = await remember(service, text, { wait: false });
+      expect([status, json.error.code]).toEqual([400, 'INVALID_REQUEST']);
+    }
+  });
+
   it('is known by a pinned line', async () => {
     const service = await serveWithModel();
     await service.write('user/a.md', '- Allergic to nuts. <!-- pin -->\n');
