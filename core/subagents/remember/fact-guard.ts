@@ -1,4 +1,5 @@
 import { findNewSpecifics, type Guard } from '../../edits/guards.ts';
+import { parseInboxLine } from '../../edits/inbox-line.ts';
 import { FACT_PATH } from '../../edits/operations.ts';
 import type { SpecificKind } from '../../edits/specifics.ts';
 import type { ResolvedTimes } from '../../language/times.ts';
@@ -31,3 +32,20 @@ export function createFactGuard({ times, day }: { times: ResolvedTimes; day: str
       : `A new line has a ${kinds} that neither the fact nor a removed line has.`;
   };
 }
+
+/**
+ * Keeps a model from writing lines of the inbox: only the service says when and by whom a fact was said,
+ * and a line that a model marks "to be filed" would be filed again and again. A line that waits to be
+ * filed is not rewritten by what another fact says.
+ */
+export const guardInbox: Guard = function* ({ located }) {
+  yield null;
+  const { lines, remove, operation } = located;
+  if (lines.some((line) => parseInboxLine(line.trim()) !== null)) {
+    return 'A new line looks like a line of the inbox. Write the fact without "(said …)".';
+  }
+  const isWaiting = remove.some(({ text }) => parseInboxLine(text)?.isQueued === true);
+  return isWaiting && operation.kind !== 'supersede'
+    ? 'A removed line waits to be filed itself.'
+    : null;
+};

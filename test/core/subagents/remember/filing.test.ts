@@ -219,6 +219,28 @@ describe('wait: false', () => {
   });
 
   it.each([
+    ['copies its line', 'add', [], '- (said 2026-01-31, to be filed) Likes rain.'],
+    ['says that another has said it', 'add', [], '- (said 2026-01-31 by "Bob") Likes rain.'],
+    ['rewrites a line that waits', 'update', ['I like snow.'], '- Likes rain.'],
+  ])('ends when the model %s, and no line is lost', async (_what, kind, removed, line) => {
+    const service = await serveWithModel();
+    const other = '- (said 2026-01-30 by "Eve", to be filed) I like snow.';
+    await service.write(INBOX, `# Inbox\n\n${other}\n`);
+    const remove = removed.length === 0 ? [] : [`${INBOX}: ${other}`];
+    service.says(({ round }) =>
+      round > 10
+        ? { operations: [] }
+        : { operations: [edit(kind, { remove, add: { path: INBOX, lines: [line] } })] },
+    );
+    await keep(service, 'Likes rain.');
+    await service.core.filing.waitIdle();
+    expect(service.asked.length).toBeLessThan(5);
+    expect(await service.read(INBOX)).toBe(
+      '# Inbox\n\n- (said 2026-01-30 by "Eve") I like snow.\n- (said 2026-01-31) Likes rain.\n',
+    );
+  });
+
+  it.each([
     ['pinned', '- (said 2026-01-01, to be filed) Likes fog. <!-- pin -->\n'],
     [
       'in a pinned block',
