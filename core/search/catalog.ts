@@ -95,8 +95,16 @@ function toOneLine(title: string): string {
 
 /** `user/profile.md (# Profile)` */
 export function toName(file: Pick<NamedFile, 'scope' | 'path' | 'heading'>): string {
-  const path = toVirtualPath(file);
-  return file.heading === null ? path : `${path} (${file.heading})`;
+  const path = quoteName(toVirtualPath(file));
+  return file.heading === null ? path : `${path} (${quoteName(file.heading)})`;
+}
+
+/** Punctuation that can end a name, or a sentence in it; a full stop can where a space follows. */
+const ENDS_NAME = /[^\P{P}.#&@*/_'’-]|[<>`|=]|\.(?=\s|$)/u;
+
+/** A path or heading as it is if it is plain, else as a JSON text: none reads as words of the service. */
+export function quoteName(name: string): string {
+  return ENDS_NAME.test(name) ? JSON.stringify(name) : name;
 }
 
 /** `1 file`, `4,987 files` */

@@ -1,7 +1,7 @@
 import { takeStart } from '../take-text.ts';
 import { toTime } from '../time.ts';
 import type { PathPrefix } from '../files/paths.ts';
-import { countFiles, nameFiles, toName } from './catalog.ts';
+import { countFiles, nameFiles, quoteName, toName } from './catalog.ts';
 import type { MemoryFiles } from './memory-files.ts';
 
 /** What a find looked at. */
@@ -85,5 +85,6 @@ function toEmptyText({ path, at, isPartial }: Searched): string {
 }
 
 function shorten(path: string): string {
-  return path.length <= PATH_CHARS ? path : `${takeStart(path, PATH_CHARS)}…`;
+  const shown = quoteName(takeStart(path, PATH_CHARS));
+  return path.length <= PATH_CHARS ? shown : `${shown}…`;
 }

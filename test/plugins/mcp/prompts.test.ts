@@ -50,6 +50,15 @@ it('recalls what there is to read where nothing is found', async () => {
   expect(text).toContain('A search of memory found nothing.');
   expect(text).toMatch(/read those that may answer/);
   expect(text).toContain('\n- user/garden.md (# Garden)\n');
+  expect(text).not.toContain('for every question');
+  // What is always there is no list of files.
+  await client.callTool(write('user/me.md', '---\ncontext: always\n---\nName: Alice.\n'));
+  const both = textOf(await client.getPrompt(prompt));
+  expect(both).toContain(
+    'First between the marks are lines that are shown for every question: if they answer this one,',
+  );
+  expect(both).toContain('The last part, headed “nothing was found for the question”, says which');
+  expect(both).toMatch(/Name: Alice\.[^]*1 more file of this user: nothing was found for the q/);
 });
 
 it('asks no model to recall', async () => {
