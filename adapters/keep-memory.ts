@@ -15,8 +15,9 @@ export interface KeepOptions {
   /** Put before the name of the middleware, where an agent keeps its turns in two memories. */
   toolPrefix?: string;
   /**
-   * An id of the conversation. A turn that is repeated in it is kept once. Without an id, a repeated turn is
-   * recognised for ten minutes; later, memory is only asked again.
+   * An id of the conversation. A turn that is repeated in it within a day is kept once. Without an id, a repeated
+   * turn is recognised within the same ten minutes of the clock, as 12:00 to 12:10; else the service is asked
+   * again, and answers that memory says so already.
    */
   conversation?: string;
   /** Whether a message of the user is kept; default all that have text. */
@@ -37,21 +38,28 @@ export interface KeepProblem {
 export interface Said {
   role: 'user' | 'assistant';
   content: string;
-  /** An answer that calls no tools: what the user says next is another turn. */
-  endsTurn?: boolean;
 }
 
 /**
- * Makes what gives the messages of the user in the last turn of a conversation to `memory_remember`, one after
- * the other, with `wait: false`. It never rejects, and takes at most `timeoutMs`.
+ * Makes what gives what the user said last to `memory_remember`, one message after the other, with
+ * `wait: false`. It never rejects, and takes at most `timeoutMs`.
+ *
+ * Each message of the user is to be kept once in a conversation:
+ * - Those are given that stand after the last message of the assistant before the user's last one. What the
+ *   user said earlier was given in its own turn, whether that ended in text or in the call of a tool.
+ * - A turn that is repeated has the same idempotency keys, also in two agents at once.
+ * - The same words said later have another key, because other messages stand before them.
+ * - Only the last messages before count for a key: an app may send a part of its history. Where it was cut
+ *   shorter, or a summary stands for it, a message that is repeated has another key; the service then answers
+ *   that memory says so already.
  */
 export function createKeeper(
   runner: ToolRunner,
   options: KeepOptions,
 ): (conversation: readonly Said[], id?: string) => Promise<void> {
-  const { filter = () => true, timeoutMs = 5_000 } = options;
+  const { userId, filter = () => true, timeoutMs = 5_000 } = options;
   // A wrong one would otherwise come to light after each turn.
-  parseUserId(options.userId);
+  parseUserId(userId);
   const problems = createProblems(runner, options);
   let longest: number | null = null;
 
@@ -71,7 +79,7 @@ export function createKeeper(
       try {
         await rememberConversation(runner as TypedToolRunner, upTo.slice(before), {
           ...toContext(options),
-          ...{ wait: false, idempotencyKey: await toKey(upTo, id), signal },
+          ...{ wait: false, idempotencyKey: await toKey(upTo, { userId, id }), signal },
         });
         problems.endOutage();
       } catch (thrown) {
@@ -118,24 +126,34 @@ function isKept(text: string, filter: (text: string) => boolean): boolean {
   return text.trim() !== '' && filter(text);
 }
 
-/** The messages of the user since the last answer before them. */
+/** The last messages of the user that no message of the assistant parts. */
 function findTurn(said: readonly Said[]): number[] {
   const last = said.findLastIndex(({ role }) => role === 'user');
-  const answer = said.slice(0, Math.max(last, 0)).findLastIndex(({ endsTurn }) => endsTurn);
+  const answer = said.slice(0, Math.max(last, 0)).findLastIndex(({ role }) => role !== 'user');
   return said.flatMap(({ role }, at) => (at > answer && role === 'user' ? [at] : []));
 }
 
 const REPEAT_MS = 10 * 60 * 1_000;
+/**
+ * Messages with text that count for a key beside the one that it is for. The last answer alone would not do: who
+ * changes their mind twice, and reads "Noted." each time, says the same after the same.
+ */
+const KEY_MESSAGES = 6;
 
 /**
- * The idempotency key of the last of these messages. All that was said before it counts, so that the same
- * words later in a conversation are another message, and a turn that is repeated is not. Two conversations
- * may begin with the same words: without an id, they are told apart by their time.
+ * The idempotency key of the last of these messages. Two conversations may begin with the same words: without
+ * an id, they are told apart by their time.
  */
-async function toKey(upTo: readonly Said[], id: string | undefined): Promise<string> {
+async function toKey(
+  upTo: readonly Said[],
+  { userId, id }: { userId: string; id: string | undefined },
+): Promise<string> {
   const conversation = id ?? Math.floor(Date.now() / REPEAT_MS);
-  const words = upTo.map(({ role, content }) => [role, content]);
-  const bytes = new TextEncoder().encode(JSON.stringify([conversation, words]));
+  const words = upTo
+    .filter(({ content }) => content.trim() !== '')
+    .slice(-KEY_MESSAGES - 1)
+    .map(({ role, content }) => [role, content]);
+  const bytes = new TextEncoder().encode(JSON.stringify([userId, conversation, words]));
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return `keep-${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }

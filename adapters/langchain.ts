@@ -237,10 +237,7 @@ export function keepMemory(runner: ToolRunner, options: KeepOptions): LangChainT
 /** None for what is neither of the user nor of the assistant. */
 function toSaid(message: BaseMessage): Said[] {
   const content = readText(message.content);
-  if (message.type === 'ai') {
-    const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
-    return [{ role: 'assistant', content, endsTurn: calls.length + invalid.length === 0 }];
-  }
+  if (message.type === 'ai') return [{ role: 'assistant', content }];
   // A summary that LangChain itself put in the place of messages.
   const isSaid = message.additional_kwargs['lc_source'] === undefined;
   return isOfUser(message) && isSaid ? [{ role: 'user', content }] : [];

@@ -97,10 +97,10 @@ export function recallMemory(runner: ToolRunner, options: RecallOptions): Langua
 }
 
 /**
- * Makes middleware for `wrapLanguageModel` that gives the messages of the user to `memory_remember` after each
- * answer, so that memory needs no tool call. They are in the inbox of memory when the answer ends, and are
- * filed in the background. A step that calls tools is not yet an answer. Only the user's own words are kept:
- * no answers, no results of tools, nothing that `recallMemory` added. An answer never fails because of it:
+ * Makes middleware for `wrapLanguageModel` that gives the messages of the user to `memory_remember`, so that
+ * memory needs no tool call. They are in the inbox of memory when the model's first step on them ends, be that
+ * in text, in calls of tools or because the user stopped it, and are filed in the background. A request that
+ * fails without an answer keeps nothing: give its messages again. Only the user's own words are kept: no answers, no results of tools, nothing that `recallMemory` added. An answer never fails because of it:
  * what was not kept is a problem for `onProblem`. The service needs a model. Throws `INVALID_USER_ID` for a
  * bad user id. Works with `ai` 6 and 7, with `generateText`, `streamText` and `ToolLoopAgent`.
  *
@@ -118,25 +118,67 @@ export function keepMemory(runner: ToolRunner, options: KeepOptions): LanguageMo
     specificationVersion: 'v3',
     async wrapGenerate({ doGenerate, params }) {
       const answer = await doGenerate();
-      if (!answer.content.some(isCall)) await keep(params.prompt.flatMap(toSaid));
+      if (isFirstStep(params.prompt)) await keep(params.prompt.flatMap(toSaid));
       return answer;
     },
     async wrapStream({ doStream, params }) {
       const { stream, ...answer } = await doStream();
-      let isAnswer = true;
-      const watched = new TransformStream<StreamPart, StreamPart>({
-        transform(part, controller) {
-          if (isCall(part) || part.type === 'error') isAnswer = false;
-          controller.enqueue(part);
-        },
-        // All of the answer has been given by then.
-        async flush() {
-          if (isAnswer) await keep(params.prompt.flatMap(toSaid));
-        },
+      if (!isFirstStep(params.prompt)) return { ...answer, stream };
+      let kept: Promise<void> | undefined;
+      const keepOnce = () => (kept ??= keep(params.prompt.flatMap(toSaid)));
+      const ended = new AbortController();
+      // Nobody may read or cancel a stream that was stopped.
+      params.abortSignal?.addEventListener('abort', keepOnce, { signal: ended.signal });
+      const watched = watchEnd(stream, async (isAnswered) => {
+        ended.abort();
+        if (isAnswered) await keepOnce();
       });
-      return { ...answer, stream: stream.pipeThrough(watched) };
+      return { ...answer, stream: watched };
     },
   };
+}
+
+/** Whether the model is asked for the first time since the user spoke: later steps end with results of tools. */
+function isFirstStep(prompt: Prompt): boolean {
+  return prompt.findLast(({ role }) => role !== 'system')?.role === 'user';
+}
+
+/**
+ * A stream that waits for `onEnd` after its last part, before it fails, and where its reader leaves. An answer
+ * that fails in the middle is an answer too: the app may store what there is of it.
+ */
+function watchEnd(
+  stream: ReadableStream<StreamPart>,
+  onEnd: (isAnswered: boolean) => Promise<void>,
+): ReadableStream<StreamPart> {
+  const reader = stream.getReader();
+  let hasContent = false;
+  let hasFailed = false;
+  // A TransformStream hears of a reader that leaves only from Node 22 on.
+  return new ReadableStream<StreamPart>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            await onEnd(hasContent || !hasFailed);
+            controller.close();
+            return;
+          }
+          hasContent ||= /-delta$|^tool-call$|^file$/.test(value.type);
+          hasFailed ||= value.type === 'error';
+          controller.enqueue(value);
+        } catch (error) {
+          await onEnd(hasContent);
+          controller.error(error);
+        }
+      },
+      async cancel(reason) {
+        await Promise.all([reader.cancel(reason), onEnd(true)]);
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 type Wrapped = Parameters<NonNullable<LanguageModelMiddleware['wrapStream']>>[0];
@@ -150,12 +192,7 @@ type StreamPart =
 function toSaid({ role, content }: Prompt[number]): Said[] {
   if (role === 'user') return [{ role, content: readText(content) }];
   if (role !== 'assistant') return [];
-  return [{ role, content: readText(content), endsTurn: !content.some(isCall) }];
-}
-
-/** The call of a tool that the SDK or the app runs; the provider's own tools are part of an answer. */
-function isCall(part: { type: string; providerExecuted?: boolean | undefined }): boolean {
-  return part.type === 'tool-call' && part.providerExecuted !== true;
+  return [{ role, content: readText(content) }];
 }
 
 /** What the SDK hands to a tool beside its arguments, as far as it matters here. */

@@ -189,7 +189,7 @@ class _Base:
 
 
 def _last_turn(messages: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The messages of the user since the last answer before them, in the forms of OpenAI and Anthropic."""
+    """The last messages of the user that no answer parts, in the forms of OpenAI and Anthropic."""
     own = [at for at, message in enumerate(messages) if _is_of_user(message)]
     before = messages[: own[-1]] if own else []
     answers = [at for at, message in enumerate(before) if _is_answer(message)]
@@ -197,13 +197,14 @@ def _last_turn(messages: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _is_of_user(message: Mapping[str, Any]) -> bool:
-    # Results of tools are messages of the user in Anthropic's API.
-    return message.get("role") == "user" and not _has_part(message, "tool_result")
+    # Results of tools are messages of the user in Anthropic's API; text beside them is the user's own.
+    is_result = _has_part(message, "tool_result") and _text_of(message).strip() == ""
+    return message.get("role") == "user" and not is_result
 
 
 def _is_answer(message: Mapping[str, Any]) -> bool:
-    calls = message.get("tool_calls") or _has_part(message, "tool_use")
-    return message.get("role") == "assistant" and not calls
+    # Calls and results of OpenAI's Responses API have no role.
+    return not _is_of_user(message) and message.get("role") not in ("system", "developer")
 
 
 def _has_part(message: Mapping[str, Any], kind: str) -> bool:
@@ -223,8 +224,9 @@ def _turn_key(up_to: Sequence[Mapping[str, Any]], conversation: str | None) -> s
     """The same for a turn that is repeated, another one for the same words later in a conversation."""
     # Conversations without an id may begin with the same words: they are told apart by their time.
     which = conversation or int(time.time() // 600)
-    said = [one for one in up_to if one.get("role") in ("user", "assistant")]
-    words = up_to[-1].get("id") or [[one["role"], _text_of(one)] for one in said]
+    said = [(one["role"], _text_of(one)) for one in up_to if one.get("role") in ("user", "assistant")]
+    # The last ones alone, since an app may send a part of its history.
+    words = up_to[-1].get("id") or [one for one in said if one[1].strip() != ""][-7:]
     return "keep-" + hashlib.sha256(json.dumps([which, words]).encode()).hexdigest()
 
 
@@ -304,7 +306,7 @@ class MemoryClient(_Base):
 
         `messages` are those of OpenAI's or Anthropic's API, with `id`, `at` and `name` where you have
         them. They are in the inbox of memory when this returns, and filed in the background. The service
-        needs a model. With an id of the `conversation`, a turn that is repeated is kept once.
+        needs a model. With an id of the `conversation`, a turn that is repeated within a day is kept once.
         """
         return self._run(self._remember(user_id, messages, actor, conversation, timeout))
 
@@ -381,7 +383,7 @@ class AsyncMemoryClient(_Base):
 
         `messages` are those of OpenAI's or Anthropic's API, with `id`, `at` and `name` where you have
         them. They are in the inbox of memory when this returns, and filed in the background. The service
-        needs a model. With an id of the `conversation`, a turn that is repeated is kept once.
+        needs a model. With an id of the `conversation`, a turn that is repeated within a day is kept once.
         """
         return await self._run(self._remember(user_id, messages, actor, conversation, timeout))
 

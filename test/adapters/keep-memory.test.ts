@@ -387,3 +387,156 @@ it.each(Object.entries(COPIES))(
     expect(runner.kept.map(({ text }) => text)).toEqual([FACT]);
   },
 );
+
+describe('a user who is answered in other ways than by text', () => {
+  const TURNS = ['My name is Ann.', 'I like tea.', 'I moved to Oslo.', 'I got a cat.'];
+  const CALL: Turn = { calls: [{ name: 'answer', arguments: {} }] };
+
+  it('is kept once a message by Vercel AI, where each turn ends in the call of a tool', async () => {
+    const ai = await import('ai');
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    const { keepMemory } = await import('../../adapters/vercel-ai.ts');
+    const server = await startModelServer(TURNS.map(() => CALL));
+    const provider = createOpenAI({ apiKey: 'x', baseURL: `${server.url}/v1` });
+    const runner = record(service.tools);
+    const middleware = keepMemory(runner, { userId, conversation: 'c' });
+    const model = ai.wrapLanguageModel({ model: provider.chat('scripted'), middleware });
+    const inputSchema = ai.jsonSchema<object>({ type: 'object' });
+    const tools = { answer: ai.tool({ inputSchema, execute: () => 'Shown.' }) };
+    const messages: Messages = [];
+    for (const content of TURNS) {
+      messages.push({ role: 'user', content });
+      const { response } = await ai.generateText({
+        ...{ model, tools, messages: messages as never, stopWhen: ai.hasToolCall('answer') },
+      });
+      messages.push(...(response.messages as Messages));
+    }
+    expect(runner.kept.map(({ text }) => text)).toEqual(TURNS);
+  });
+
+  it.each([50, 4])(
+    'is kept once a message by LangChain, where each turn ends in a tool and %i messages stay',
+    async (most) => {
+      const { createAgent, tool } = await import('langchain');
+      const { ChatOpenAI } = await import('@langchain/openai');
+      const { keepMemory } = await import('../../adapters/langchain.ts');
+      const server = await startModelServer(TURNS.map(() => CALL));
+      const configuration = { baseURL: `${server.url}/v1` };
+      const runner = record(service.tools);
+      const schema = { type: 'object' as const, properties: {} };
+      const answer = tool(() => 'Shown.', {
+        name: 'answer',
+        description: 'Shows.',
+        schema,
+        returnDirect: true,
+      });
+      const agent = createAgent({
+        model: new ChatOpenAI({ apiKey: 'x', model: 'scripted', configuration }),
+        tools: [answer],
+        middleware: [keepMemory(runner, { userId, conversation: 'c' })],
+      });
+      let messages: object[] = [];
+      for (const content of TURNS) {
+        const given = [...messages.slice(-most), { role: 'user', content }];
+        ({ messages } = await agent.invoke({ messages: given as never }));
+      }
+      expect(runner.kept.map(({ text }) => text)).toEqual(TURNS);
+    },
+  );
+});
+
+describe('an answer of Vercel AI that ends early', () => {
+  /** An answer that goes on for ever, or fails after its first words. */
+  async function listen(middleware: object, end: 'hangs' | 'fails') {
+    const { wrapLanguageModel } = await import('ai');
+    const model = {
+      ...{ specificationVersion: 'v3', provider: 'test', modelId: 'test', supportedUrls: {} },
+      doGenerate: () => Promise.reject(new Error('not asked')),
+      doStream: ({ abortSignal }: { abortSignal?: AbortSignal }) =>
+        Promise.resolve({
+          stream: new ReadableStream({
+            start(controller) {
+              controller.enqueue({ type: 'stream-start', warnings: [] });
+              controller.enqueue({ type: 'text-start', id: '1' });
+              controller.enqueue({ type: 'text-delta', id: '1', delta: 'Hello ' });
+              if (end === 'fails') setTimeout(() => controller.error(new Error('lost')), 20);
+              abortSignal?.addEventListener('abort', () => controller.error(abortSignal.reason));
+            },
+          }),
+        }),
+    };
+    return wrapLanguageModel({ model: model as never, middleware: middleware as never });
+  }
+
+  it.each(['is stopped by a signal', 'fails in the middle'] as const)(
+    'leaves what the user said in memory, once, where it %s',
+    async (end) => {
+      const { streamText } = await import('ai');
+      const { keepMemory } = await import('../../adapters/vercel-ai.ts');
+      const runner = record(service.tools);
+      const middleware = keepMemory(runner, { userId });
+      const model = await listen(middleware, end === 'fails in the middle' ? 'fails' : 'hangs');
+      const stop = new AbortController();
+      const answer = streamText({
+        ...{ model, prompt: FACT, abortSignal: stop.signal, onError: () => undefined },
+      });
+      const reader = answer.textStream.getReader();
+      expect((await reader.read()).value).toBe('Hello ');
+      if (end === 'is stopped by a signal') stop.abort();
+      if (end === 'fails in the middle') await reader.read().catch(() => undefined);
+      await expect.poll(() => runner.kept.map(({ text }) => text)).toEqual([FACT]);
+      stop.abort();
+      expect(runner.kept).toHaveLength(1);
+    },
+  );
+
+  it('leaves what the user said in memory where the stream is cancelled', async () => {
+    const { keepMemory } = await import('../../adapters/vercel-ai.ts');
+    const runner = record(service.tools);
+    const model = await listen(keepMemory(runner, { userId }), 'hangs');
+    const content = [{ type: 'text' as const, text: FACT }];
+    const { stream } = await model.doStream({ prompt: [{ role: 'user', content }] });
+    await stream.cancel();
+    expect(runner.kept.map(({ text }) => text)).toEqual([FACT]);
+  });
+});
+
+describe('the key of a message', () => {
+  const turn = ['I like tea.', 'Noted.', 'Which one?', 'Green.', 'And at night?', 'Herbal tea.'];
+
+  async function keysOf(said: readonly string[], options: Partial<KeepOptions> = {}) {
+    const { HumanMessage, AIMessage } = await import('@langchain/core/messages');
+    const { keepMemory } = await import('../../adapters/langchain.ts');
+    const keys: string[] = [];
+    const runner: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute(_, { idempotencyKey = '' }) {
+        keys.push(idempotencyKey);
+        return Promise.resolve({} as never);
+      },
+    };
+    // The first and the last are the user's.
+    const messages = said.map((text, at) => {
+      return (said.length - at) % 2 === 1 ? new HumanMessage(text) : new AIMessage(text);
+    });
+    const keep = keepMemory(runner, { userId, conversation: 'c', ...options });
+    await keep.afterAgent({ messages: [...messages, new AIMessage('Ok.')] }, {} as never);
+    return keys;
+  }
+
+  it('is the same in two agents, and whether or not an app sends all of its history', async () => {
+    const said = [...turn, 'I moved.'];
+    const keys = await keysOf(said);
+    expect(keys).toHaveLength(1);
+    expect(await keysOf(said, { actor: 'other' })).toEqual(keys);
+    expect(await keysOf(['Hello.', 'Hello!', ...said])).toEqual(keys);
+  });
+
+  it('is another one for the same words later, in another conversation and of another user', async () => {
+    const changes = ['tea', 'Noted.', 'coffee', 'Noted.', 'tea', 'Noted.', 'coffee'];
+    const [key] = await keysOf(changes);
+    expect(await keysOf(changes.slice(0, 3))).not.toEqual([key]);
+    expect(await keysOf(changes, { conversation: 'd' })).not.toEqual([key]);
+    expect(await keysOf(changes, { userId: 'somebody-else' })).not.toEqual([key]);
+  });
+});
