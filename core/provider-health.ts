@@ -29,29 +29,36 @@ const ANSWERED = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_of
 /** Often over with the next call: logged when it happens again and again. */
 const PASSING = new Set(['timeout', 'rate_limited', 'unavailable']);
 const PASSING_IN_A_ROW = 3;
+/** The shortest time between two logged outages: a provider that fails now and then floods no log. */
+const QUIET_MS = 60_000;
 
 /**
- * Makes the health of a provider. With `log` it says in one line that the provider does not answer and
- * what to do, and in one that it answers again.
+ * Makes the health of a provider. It logs in one line that the provider does not answer and
+ * what to do, and in one that it answers again; an outage within a minute of the last one is logged
+ * only if it outlasts that minute.
  *
  * @param options.name as in a sentence: `the model`.
+ * @param options.effect of an outage, as a sentence goes on: `finds use words only`.
  */
 export function createProviderHealth(options: {
   name: string;
+  effect?: string;
   provider: { name: string; model: string };
   now: () => number;
-  log: Logger | null;
+  log: Logger;
 }): ProviderHealth {
-  const { name, now, log } = options;
+  const { name, effect, now, log } = options;
+  const outage = `${name} does not answer${effect === undefined ? '' : ` and ${effect}`}`;
   const fields = { provider: options.provider.name, model: options.provider.model };
   let state: HealthState = { answers: null, problem: null, at: null };
   let failures = 0;
   let isLogged = false;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
   function succeed(): void {
     state = { answers: true, problem: null, at: now() };
     failures = 0;
-    if (isLogged) log?.info(fields, `${name} answers again`);
+    if (isLogged) log.info(fields, `${name} answers again`);
     isLogged = false;
   }
 
@@ -70,8 +77,10 @@ export function createProviderHealth(options: {
       const problem = explainProviderError(error);
       state = { answers: false, problem, at: now() };
       if (isLogged || (PASSING.has(reason) && !isCheck && failures < PASSING_IN_A_ROW)) return;
+      if (now() - loggedAt < QUIET_MS) return;
       isLogged = true;
-      log?.error(fields, `${name} does not answer: ${String(problem)}`);
+      loggedAt = now();
+      log.error(fields, `${outage}: ${String(problem)}`);
     },
     state: () => state,
   };

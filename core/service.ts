@@ -214,13 +214,14 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     exporters: () => exporters.describe(),
   });
   const { embedder = null, model: ownModel = null, verifier: ownVerifier = null } = config;
-  const follow = (name: string, provider: { name: string; model: string } | null, own = log) =>
-    createProviderHealth({ name, provider: provider ?? NO_PROVIDER, now, log: own });
+  const follow = (
+    provider: { name: string; model: string } | null,
+    words: { name: string; effect?: string },
+  ) => createProviderHealth({ ...words, provider: provider ?? NO_PROVIDER, now, log });
   const health = {
-    model: follow('the model', ownModel),
-    verifier: follow('the verifier', ownVerifier),
-    // What embeds in the background says in the log whether the embedder can be used.
-    embedder: follow('the embedder', embedder, SILENT),
+    model: follow(ownModel, { name: 'the model' }),
+    verifier: follow(ownVerifier, { name: 'the verifier' }),
+    embedder: follow(embedder, { name: 'the embedder', effect: 'finds use words only' }),
   };
   const { vectors } = storage;
   const embedding =

@@ -23,10 +23,11 @@ function follow(answer: () => GenerateResult | ProviderFailure) {
       return Promise.resolve(given);
     },
   };
-  const health = createProviderHealth({ name: 'the model', provider, now: () => 7, log });
+  const clock = { now: 7 };
+  const health = createProviderHealth({ name: 'the model', provider, now: () => clock.now, log });
   const model = guardModel(provider, health);
   const ask = async () => void (await model.generate(REQUEST).catch(() => undefined));
-  return { health, model, ask, lines };
+  return { health, model, ask, lines, clock };
 }
 
 it('nothing is known of a model before its first call', () => {
@@ -61,6 +62,24 @@ it('a passing failure is logged when it comes again and again, and its end once'
   await ask();
   await ask();
   expect(lines).toEqual([line, 'the model answers again']);
+});
+
+it('a model that fails every other call is logged once a minute', async () => {
+  let isDown = false;
+  const refused: ProviderFailure = { reason: 'unauthorized', providerStatus: 401 };
+  const { ask, lines, clock, health } = follow(() => (isDown ? refused : REPLY));
+  for (let call = 0; call < 20; call += 1) {
+    isDown = !isDown;
+    await ask();
+  }
+  expect(lines).toHaveLength(2);
+  isDown = true;
+  await ask();
+  expect(health.state().answers).toBe(false);
+  expect(lines).toHaveLength(2);
+  clock.now += 60_000;
+  await ask();
+  expect(lines).toHaveLength(3);
 });
 
 it('a model without a check of its own is checked with one token, whatever it makes of it', async () => {

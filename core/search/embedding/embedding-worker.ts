@@ -179,7 +179,7 @@ export function createEmbeddingWorker(deps: {
     return performance.now() - checkedAt < CHECK_MS || (await check(own));
   }
 
-  /** Checks the embedder; says once why it can't be used, and once that it can again. */
+  /** Checks the embedder. Its health logs what comes of it. */
   async function check(own: ModelKey): Promise<boolean> {
     const stored = await readSample(own);
     checkedAt = Number.NEGATIVE_INFINITY;
@@ -190,19 +190,11 @@ export function createEmbeddingWorker(deps: {
     } catch (error) {
       if (stopping.signal.aborted) return false;
       recordFailure(error);
-      const reason = explainProviderError(error) ?? 'the provider failed';
-      if (reason !== fault) {
-        const { provider, model } = embedding;
-        log.error({ provider, model, reason }, 'the embedder cannot be used: finds use words only');
-      }
-      fault = reason;
+      fault = explainProviderError(error) ?? 'the provider failed';
       isUnfit = isRefusal(error);
       return false;
     }
-    if (fault !== null) {
-      embedding.forgetQuestions();
-      log.info({ provider: embedding.provider }, 'the embedder can be used again');
-    }
+    if (fault !== null) embedding.forgetQuestions();
     [fault, isUnfit, lastFailure, lastFailureReason] = [null, false, null, null];
     checkedAt = performance.now();
     if (stored === null) await config.set({ [toSampleKey(own)]: toBase64(sample) }, null);

@@ -8,6 +8,7 @@ import {
   createProviderError,
   explainProviderError,
   type ProviderFailure,
+  readFailure,
   toProviderError,
 } from '../../provider-failure.ts';
 import type { ProviderHealth } from '../../provider-health.ts';
@@ -200,7 +201,11 @@ export function createEmbedding(
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
       // A timeout says that the embedder is slow; an abort says nothing about it.
       const saysNothing = isGivenUp || (isSlow && isHurried);
-      if (!saysNothing) health?.fail(error, { isCheck: judge !== undefined });
+      if (!saysNothing) {
+        // Vectors of no use are a matter of the embedder, not of one text.
+        const isMalformed = readFailure(error.details)?.reason === 'malformed';
+        health?.fail(error, { isCheck: judge !== undefined || isMalformed });
+      }
       if (saysNothing) circuit.release();
       else if (isRefusal(error) && judge === undefined) circuit.succeed();
       else circuit.fail(error);

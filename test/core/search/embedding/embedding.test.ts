@@ -756,8 +756,8 @@ describe('an embedder that goes wrong in the middle of its work', () => {
     }
     expect(lines).toEqual([
       [
-        { provider: 'openai', model: 'meaning', reason },
-        'the embedder cannot be used: finds use words only',
+        { provider: 'openai', model: 'meaning' },
+        `the embedder does not answer and finds use words only: ${reason}`,
       ],
     ]);
     // No text is blamed for it: all are embedded when the length is right.
@@ -767,6 +767,31 @@ describe('an embedder that goes wrong in the middle of its work', () => {
       await embed(core).catch(() => undefined);
     }
     expect((await find(core, 'ann', 'beverage')).mode).toBe('hybrid');
+  });
+
+  it('that fails by use is logged in one line, and so is its return', async () => {
+    const lines: string[] = [];
+    const push = (_details: object, message?: string) => void lines.push(message ?? '');
+    const log = { debug: () => undefined, warn: () => undefined, info: push, error: push };
+    const core = await openCore({ embedder: embedder(), log });
+    const embedderLines = () => lines.filter((line) => line.startsWith('the embedder'));
+    await expect.poll(() => core.parts.health('embedder').answers).toBe(true);
+    server.always(({ sendJson }) => sendJson(401, {}));
+    for (const question of ['tea', 'coffee']) await find(core, 'ann', question);
+    const outage =
+      'the embedder does not answer and finds use words only: the provider answered 401; check the API key';
+    expect(embedderLines()).toEqual([outage]);
+    server.always(null);
+    for (const question of ['cats', 'dogs']) await find(core, 'ann', question);
+    expect(embedderLines()).toEqual([outage, 'the embedder answers again']);
+  });
+
+  it('whose vectors have another length does not answer, whatever it is asked', async () => {
+    server.always(ofAnswer('longer vectors'));
+    const core = await openCore({ embedder: embedder() });
+    await expect.poll(() => core.parts.health('embedder').answers).toBe(false);
+    await find(core, 'ann', 'tea');
+    expect(core.parts.health('embedder').answers).toBe(false);
   });
 
   it('another model under the same name is noticed after a restart, and gets its own vectors on demand', async () => {
