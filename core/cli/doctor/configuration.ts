@@ -12,5 +12,9 @@ export function checkConfiguration({ file, origins, warnings }: LoadedConfig): F
   ];
   const text = read.length === 0 ? 'the defaults' : `from ${read.join(', ')}`;
   if (warnings.length === 0) return ok(text);
-  return { state: 'warning', text, details: warnings.map((each) => `${each}.`) };
+  return {
+    state: 'warning',
+    text,
+    details: warnings.map((each) => (/[.?]$/.test(each) ? each : `${each}.`)),
+  };
 }

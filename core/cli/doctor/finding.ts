@@ -31,6 +31,8 @@ export function off(hint: string): Finding {
 
 /** A failure in one line. */
 export function toProblem(error: unknown): Finding {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code !== undefined && path !== undefined) return problem(`${path} cannot be read (${code})`);
   const [first = ''] = explainFailure(error).split('\n', 1);
   return problem(first);
 }

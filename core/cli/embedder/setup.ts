@@ -19,6 +19,13 @@ import { UsageError } from './usage-error.ts';
 /** Settings that mean nothing, or give a key away, with another server. */
 const OF_ONE_SERVER = ['embedder.baseUrl', 'embedder.apiKey'] as const satisfies SettingKey[];
 
+/** Where the value of a setting comes from, for the message if it is not allowed. */
+const FLAGS: Partial<Record<SettingKey, string>> = {
+  'embedder.baseUrl': '--base-url',
+  'embedder.name': '--model',
+  'embedder.dimensions': '--dimensions',
+};
+
 type UsableTrial = Extract<Trial, { isUsable: true }>;
 
 /**
@@ -44,7 +51,9 @@ export async function setUpEmbedder(context: CommandContext): Promise<void> {
   }
   const missing = [...proposal].filter(([key]) => loaded.origins[key].source === 'default');
   if (context.flags.has('dry-run')) {
-    return writeLines(['Nothing was changed: without --dry-run, .env gets what it lacks of this.']);
+    return writeLines([
+      'Nothing was changed. Without --dry-run, the settings that are missing are added to .env.',
+    ]);
   }
   if (missing.length === 0) writeLines(['All of this is set already.']);
   else {
@@ -105,7 +114,10 @@ function withSettings(loaded: LoadedConfig, proposal: Proposal): LoadedConfig {
   };
   for (const [key, value] of proposal) {
     try {
-      values[key] = parseSetting(key, value, { source: '.env', name: settingOf(key).env });
+      values[key] = parseSetting(key, value, {
+        source: 'flag',
+        name: FLAGS[key] ?? settingOf(key).env,
+      });
     } catch (error) {
       if (error instanceof ConfigError) throw new UsageError(error.message);
       throw error;
@@ -125,18 +137,20 @@ function findConflicts({ origins, values, file }: LoadedConfig, proposal: Propos
     }
     conflicts.push(
       `${file?.path ?? ''} sets embedder, and is never changed. .env would win over it, so nothing is added there. Write in ${file?.name ?? ''}:`,
-      `  embedder: { ${wanted.map(([key, value]) => `${key.slice(key.indexOf('.') + 1)}: ${toLiteral(key, value)}`).join(', ')} },`,
+      `  ${toMember(wanted, { isJson: file?.name.endsWith('.json') === true })},`,
     );
     return conflicts;
   }
   for (const [key, value] of proposal) {
     const { source, name } = origins[key];
     if (source === 'default' || isSet(key, value)) continue;
-    const { env } = settingOf(key);
+    const { env, isSecret } = settingOf(key);
+    const difference =
+      isSecret === true ? 'another one' : `${shown(key, values[key])}, not ${shown(key, value)}`;
     conflicts.push(
       source === '.env'
-        ? `.env sets ${env} to ${shown(key, values[key])}, not ${shown(key, value)}: change or remove that line.`
-        : `${name} (${source}) is ${shown(key, values[key])}, not ${shown(key, value)}, and wins over .env: change it there.`,
+        ? `.env sets ${env} to ${difference}: change or remove that line.`
+        : `${name} (${source}) is ${difference}, and wins over .env: change it there.`,
     );
   }
   for (const key of OF_ONE_SERVER) {
@@ -151,10 +165,19 @@ function findConflicts({ origins, values, file }: LoadedConfig, proposal: Propos
   }
 }
 
-function toLiteral(key: SettingKey, value: string): string {
-  if (settingOf(key).isSecret === true) return "'…'";
-  const { type } = settingOf(key).schema as { type?: string };
-  return type === 'integer' ? value : `'${value}'`;
+/** The embedder as a member of a config file, in the language of the file. */
+function toMember(
+  settings: readonly (readonly [SettingKey, string])[],
+  { isJson }: { isJson: boolean },
+): string {
+  const toName = (name: string) => (isJson ? JSON.stringify(name) : name);
+  const members = settings.map(([key, value]) => {
+    const { isSecret, schema } = settingOf(key);
+    const text = JSON.stringify(isSecret === true ? '…' : value);
+    const isNumber = (schema as { type?: string }).type === 'integer';
+    return `${toName(key.slice(key.indexOf('.') + 1))}: ${isNumber ? value : text}`;
+  });
+  return `${toName('embedder')}: { ${members.join(', ')} }`;
 }
 
 function shown(key: SettingKey, value: unknown): string {

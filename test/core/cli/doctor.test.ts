@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { toProblem } from '../../../core/cli/doctor/finding.ts';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -226,10 +227,19 @@ describe('the doctor', () => {
     expect(of('configuration')).toMatchObject({
       state: 'warning',
       details: [
-        expect.stringContaining('SERVICE_PROT is not known'),
+        expect.stringMatching(/^SERVICE_PROT is not known.*did you mean SERVICE_\w+\?$/),
         expect.stringContaining('SERVICE_SEARCH_EMBED_TIMEOUT_MS is 60000 and counts as 14000'),
       ],
     });
+  });
+
+  it('names a file that the system refuses, without a stack', async () => {
+    const path = join(await temporaryDirectory(), 'file');
+    writeFileSync(path, '');
+    const refused = await import('node:fs/promises').then(({ readdir }) =>
+      readdir(path).catch((error: unknown) => error),
+    );
+    expect(toProblem(refused).text).toBe(`${path} cannot be read (ENOTDIR)`);
   });
 
   it('finds a database of a newer version, a damaged one, and one that does not answer', async () => {

@@ -175,7 +175,7 @@ describe('memory-service embedder setup', () => {
     [
       'with an address that is not allowed',
       ['--provider=openai', '--base-url=http://169.254.169.254/v1', '--model=m'],
-      /SERVICE_EMBEDDING_BASE_URL must be/,
+      /--base-url must be/,
     ],
     [
       'without a model of another server',
@@ -186,6 +186,23 @@ describe('memory-service embedder setup', () => {
     const { code, stderr } = await setUp(args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
     expect(existsSync(dotEnv())).toBe(false);
+  });
+
+  it('names the flag that has a wrong value', async () => {
+    const { code, stderr } = await setUp(['--provider=openai', '--base-url=foo', '--model=m']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^memory-service: --base-url must be an https:.* not "foo"\.$/m),
+    ]);
+  });
+
+  it('shows no key where .env has another', async () => {
+    writeFileSync(dotEnv(), 'SERVICE_EMBEDDING_API_KEY=sk-other\n');
+    const { code, stderr } = await setUp([...FLAGS(), '--api-key-env=MY_KEY'], { MY_KEY: KEY });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('.env sets SERVICE_EMBEDDING_API_KEY to another one: change'),
+    ]);
   });
 
   it('prints its help without setup, and ends with 2 for anything else', async () => {
@@ -351,15 +368,30 @@ describe('the file .env', () => {
   ])(
     'is not changed where a config file has %s: it says what to write there',
     async (_what, config) => {
-      const file = join(cwd, 'memory.config.json');
-      writeFileSync(file, config);
-      const { code, stderr } = await setUp();
-      expect(code).toBe(1);
-      expect(stderr).toContain(`${file} sets embedder, and is never changed.`);
-      expect(stderr).toContain(
-        `  embedder: { provider: 'openai', baseUrl: '${server.baseUrl}', name: 'meaning', dimensions: 8 },`,
-      );
-      expect(readFileSync(file, 'utf8')).toBe(config);
+      const settings = {
+        provider: 'openai',
+        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
+      };
+      for (const [name, text] of [
+        ['memory.config.json', config],
+        ['memory.config.mjs', `export default ${config};`],
+      ] as const) {
+        cwd = await temporaryDirectory();
+        const file = join(cwd, name);
+        writeFileSync(file, text);
+        const { code, stderr } = await setUp();
+        expect(code).toBe(1);
+        expect(stderr).toContain(`${file} sets embedder, and is never changed.`);
+        const [, member = ''] = /Write in \S+:\n(.*),\n/.exec(stderr) ?? [];
+        expect(
+          name.endsWith('.json')
+            ? JSON.parse(`{${member}}`)
+            : ((await import(`data:text/javascript,export default {${member}}`)) as object),
+        ).toMatchObject(
+          name.endsWith('.json') ? { embedder: settings } : { default: { embedder: settings } },
+        );
+        expect(readFileSync(file, 'utf8')).toBe(text);
+      }
       expect(existsSync(dotEnv())).toBe(false);
     },
   );
