@@ -68,6 +68,13 @@ export async function store(session: Session, plan: Plan): Promise<Remembered> {
         (written) => toKept(outcome, written),
         watched,
       );
+      // The call ends well: the trace says that a model failed, and where the fact is.
+      if (plan.degraded !== null && !isReplayed) {
+        const { filed = 'none' } = outcome.said;
+        call.trace
+          .start('revision.write', 'inbox')
+          .end({ degraded: plan.degraded, outcome: filed });
+      }
       if (plan.isForget && !isReplayed) {
         await noteForgetting(deps, { call, memory, refused: outcome.refused });
       }

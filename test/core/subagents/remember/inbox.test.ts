@@ -66,6 +66,24 @@ describe('a fact that can not be filed', () => {
     expect(await service.read(INBOX)).toContain(BAD_REPLY_FACT);
   });
 
+  it('has a span that names the failure, since the call itself ends well', async () => {
+    const service = await serveWithModel();
+    await service.provider.close();
+    const { json } = await remember(service, BAD_REPLY_FACT);
+    const trace = await service.request(
+      'GET',
+      `/v1/admin/observability/tool-calls/${json.toolCallId}`,
+      { headers: asAdmin },
+    );
+    expect(trace.json.root).toMatchObject({ status: 'ok' });
+    expect(trace.json.spans).toContainEqual(
+      expect.objectContaining({
+        name: 'inbox',
+        attributes: { degraded: 'MODEL_FAILED', outcome: 'inbox' },
+      }),
+    );
+  });
+
   it('is kept when the caller goes away while the model thinks', async () => {
     const service = await serveWithModel();
     const caller = new AbortController();
