@@ -239,10 +239,7 @@ function withoutHidden(
 }
 
 /** A content without a line, its line end included, and the number of the line; `null` where it has none. */
-export function withoutLine(
-  content: string,
-  text: string,
-): { content: string; line: number } | null {
+function withoutLine(content: string, text: string): { content: string; line: number } | null {
   const found = findLine(content, text);
   if (found === null) return null;
   const { start, end, line } = found;
