@@ -37,6 +37,7 @@ export async function setUpEmbedder(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   useProxies(loaded.proxies);
   const chosen = await chooseEmbedder(context, loaded);
+  process.stderr.write('Testing the embedder: two sentences are embedded …\n');
   const { trial, proposal } = await tryProposal(loaded, chosen);
   const { embedder } = trial;
   writeLines([

@@ -188,6 +188,12 @@ describe('memory-service embedder setup', () => {
     expect(existsSync(dotEnv())).toBe(false);
   });
 
+  it('says that it tests the embedder, which may take a while', async () => {
+    const { stdout, stderr } = await setUp([...FLAGS(), '--dry-run']);
+    expect(stderr).toContain('Testing the embedder');
+    expect(stdout).not.toContain('Testing');
+  });
+
   it('names the flag that has a wrong value', async () => {
     const { code, stderr } = await setUp(['--provider=openai', '--base-url=foo', '--model=m']);
     expect([code, stderr]).toEqual([
