@@ -68,7 +68,9 @@ export async function toMemoryPrompt(
   { signal, ...options }: MemoryPromptOptions & { signal?: AbortSignal | undefined },
 ): Promise<string> {
   parseUserId(options.userId);
-  const query = typeof messages === 'string' ? messages : findQuestion(messages);
+  const query = findQuestion(
+    typeof messages === 'string' ? [{ role: 'user', content: messages }] : messages,
+  );
   const { stable, onMessage } = await recall(runner, query, { options, signal });
   return [memoryInstructions(options), stable, onMessage].filter(Boolean).join('\n\n');
 }
@@ -84,30 +86,29 @@ export function createRecall(
   // A wrong one would otherwise come to light in front of the model.
   parseUserId(options.userId);
   const instructions = memoryInstructions(options);
-  const open = new Map<string, ReturnType<typeof recall>>();
-  function ask(messages: readonly object[], signal: AbortSignal | undefined) {
-    const question = findQuestion(messages);
-    const known = isOfUser(messages.at(-1)) ? undefined : open.get(question);
+  const open = new Map<string, Awaited<ReturnType<typeof recall>>>();
+  async function ask(messages: readonly object[], signal: AbortSignal | undefined) {
+    // Conversations that ask the same are told apart by what was said before.
+    const upTo = messages.slice(0, messages.findLastIndex(isOfUser) + 1);
+    const key = JSON.stringify(upTo.map((one) => readText((one as PromptMessage).content)));
+    const known = isOfUser(messages.at(-1)) ? undefined : open.get(key);
     if (known !== undefined) return known;
-    const found = recall(runner, question, { options, signal });
-    // A call that was stopped is asked anew.
-    found.catch(() => open.delete(question));
-    open.delete(question);
-    open.set(question, found);
-    for (const key of open.keys()) if (open.size > CONVERSATIONS) open.delete(key);
+    const found = await recall(runner, findQuestion(messages), { options, signal });
+    open.delete(key);
+    open.set(key, found);
+    for (const oldest of open.keys()) if (open.size > CONVERSATIONS) open.delete(oldest);
     return found;
   }
   return async (messages, signal) => {
     const { stable, onMessage } = await ask(messages, signal);
     const message = place === 'system' ? -1 : messages.findLastIndex(isOfUser);
-    const texts = [instructions, stable, onMessage];
-    const inSystem = message === -1 ? 3 : place === 'user' ? 1 : 2;
-    const join = (parts: string[]) => parts.filter((part) => part !== '').join('\n\n');
-    const text = join(texts.slice(inSystem));
-    return {
-      system: join(texts.slice(0, inSystem)),
-      user: text === '' ? null : { text, message },
-    };
+    const join = (...parts: string[]) => parts.filter((part) => part !== '').join('\n\n');
+    if (message === -1) return { system: join(instructions, stable, onMessage), user: null };
+    const [system, text] =
+      place === 'user'
+        ? [instructions, join(stable, onMessage)]
+        : [join(instructions, stable), onMessage];
+    return { system, user: text === '' ? null : { text, message } };
   };
 }
 
@@ -136,6 +137,7 @@ async function recall(
   };
   try {
     const found = await gather(runner as TypedToolRunner, request);
+    const isCatalog = found.sources.some(({ why }) => why === 'catalog');
     const { context, stableChars = 0 } = found as Partial<typeof found> &
       Pick<typeof found, 'context'>;
 
@@ -146,7 +148,7 @@ async function recall(
     }
     return {
       stable: toRecalledBlock('stable', stable),
-      onMessage: toRecalledBlock('found', rest),
+      onMessage: toRecalledBlock(isCatalog ? 'catalog' : 'found', rest),
     };
   } catch (thrown) {
     if (signal?.aborted) throw thrown;
@@ -156,27 +158,36 @@ async function recall(
   }
 }
 
+/** Arguments that a service of an earlier version does not know. */
+const UNKNOWN = new WeakMap<ToolRunner, Set<string>>();
+const NEWER = ['fill', 'model'] as const;
+
 /** Asks a service of an earlier version without what it does not know; its answer has no `stableChars`. */
 async function gather(
   runner: TypedToolRunner,
   request: ContextRequest,
 ): Promise<ToolResult<'memory_context'>> {
-  try {
-    return (await runner.execute('memory_context', request)).result;
-  } catch (thrown) {
-    const { fill, model, ...known } = request.arguments;
-    if (!refusesArgument(thrown, { fill, model })) throw thrown;
-    return (await runner.execute('memory_context', { ...request, arguments: known })).result;
+  const unknown = UNKNOWN.get(runner) ?? new Set<string>();
+  UNKNOWN.set(runner, unknown);
+  for (;;) {
+    const args = { ...request.arguments };
+    for (const name of NEWER) if (unknown.has(name)) delete args[name];
+    try {
+      return (await runner.execute('memory_context', { ...request, arguments: args })).result;
+    } catch (thrown) {
+      const refused = NEWER.filter((name) => name in args && refusesArgument(thrown, name));
+      if (refused.length === 0) throw thrown;
+      for (const name of refused) unknown.add(name);
+    }
   }
 }
 
-/** Whether a service says that it does not know one of these arguments. */
-function refusesArgument(thrown: unknown, args: object): boolean {
+/** Whether a service says that it does not know an argument. */
+function refusesArgument(thrown: unknown, name: string): boolean {
   const { code, details } = Object(thrown) as { code?: unknown; details?: { issues?: unknown } };
   const issues = code === 'INVALID_REQUEST' ? details?.issues : null;
   if (!Array.isArray(issues)) return false;
-  const paths = issues.map((issue) => (Object(issue) as { path?: unknown }).path);
-  return Object.keys(args).some((name) => paths.includes(`/${name}`));
+  return issues.some((issue) => (Object(issue) as { path?: unknown }).path === `/${name}`);
 }
 
 /** Why a context is empty: memory without a file is another thing than a search that finds nothing. */
@@ -204,11 +215,12 @@ function findQuestion(messages: readonly object[]): string {
   return question.trim() === '' ? '-' : takeEnd(question, QUESTION_CHARS);
 }
 
-/** Results of tools are messages of the user in Anthropic's API. */
+/** Results of tools are messages of the user in Anthropic's API; text beside them is the user's own. */
 export function isOfUser(message: object | undefined): boolean {
   const { role, type, content } = Object(message) as Record<string, unknown>;
   if ((role ?? type) !== 'user' && type !== 'human') return false;
-  return !(Array.isArray(content) && content.some(isToolResult));
+  const isResult = Array.isArray(content) && content.some(isToolResult);
+  return !isResult || readText(content).trim() !== '';
 }
 
 function isToolResult(part: unknown): boolean {

@@ -437,6 +437,42 @@ it.each(Object.entries(COPIES))(
   },
 );
 
+describe('recallMemory at a step of its own', () => {
+  const ofUser = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
+  const CALLED = [
+    { role: 'assistant', content: [] },
+    { role: 'tool', content: [] },
+  ];
+
+  it('shares nothing between conversations that ask the same', async () => {
+    const { recallMemory } = await import('../../adapters/vercel-ai.ts');
+    let asked = 0;
+    const slow: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute(_, { signal }) {
+        asked += 1;
+        return new Promise((resolve, reject) => {
+          const result = { context: `Answer ${asked}`, stableChars: 0, sources: [] };
+          setTimeout(() => resolve({ result } as never), 50);
+          signal?.addEventListener('abort', () => reject(new Error('stopped')));
+        });
+      },
+    };
+    const recall = recallMemory(slow, { userId: 'alice' }).transformParams as unknown as (step: {
+      params: { prompt: object[]; abortSignal?: AbortSignal };
+    }) => Promise<object>;
+    const stop = new AbortController();
+    const first = recall({ params: { prompt: [ofUser('Yes')], abortSignal: stop.signal } });
+    const second = recall({ params: { prompt: [ofUser('Yes'), ...CALLED] } });
+    stop.abort();
+    await expect(first).rejects.toThrow('stopped');
+    expect(JSON.stringify(await second)).toContain('Answer 2');
+    const other = await recall({ params: { prompt: [ofUser('No?'), ofUser('Yes'), ...CALLED] } });
+    expect(JSON.stringify(other)).toContain('Answer 3');
+    expect(asked).toBe(3);
+  });
+});
+
 describe('toMemoryPrompt', () => {
   it('says whether memory is empty, or has nothing on the message', async () => {
     const empty = await toMemoryPrompt(service.tools, 'Which tea?', { userId: 'nobody' });
@@ -512,5 +548,55 @@ describe('toMemoryPrompt', () => {
     const signal = AbortSignal.abort(new Error('The user left.'));
     const options = { userId: 'alice', signal };
     await expect(toMemoryPrompt(service.client(), 'Tea?', options)).rejects.toThrow('user left');
+  });
+
+  it('leaves out only what a service does not know, and asks it once', async () => {
+    const asked: object[] = [];
+    const runner: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute(_, request) {
+        asked.push(request.arguments as object);
+        if ('fill' in (request.arguments as object)) {
+          const issues = [{ path: '/fill', message: 'is not known' }];
+          throw new MemoryError('INVALID_REQUEST', 'No.', { details: { issues } });
+        }
+        return Promise.resolve({ result: { context: 'x', sources: [] } } as never);
+      },
+    };
+    for (const query of ['a', 'b'])
+      await toMemoryPrompt(runner, query, { userId: 'al', fill: true });
+    expect(asked).toEqual([
+      { query: 'a', model: false, fill: true },
+      { query: 'a', model: false },
+      { query: 'b', model: false },
+    ]);
+  });
+
+  it('asks with the end of a long text, with text beside a result, and with nothing at all', async () => {
+    const queries: string[] = [];
+    const runner: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute(name, request) {
+        queries.push((request.arguments as { query: string }).query);
+        return service.tools.execute(name, request);
+      },
+    };
+    const userId = await newUser();
+    const content = [
+      { type: 'tool_result', tool_use_id: 'a', content: 'none' },
+      { type: 'text', text: 'Actually, which tea?' },
+    ];
+    for (const asked of ['', 'x'.repeat(250_000), [{ role: 'user', content }]]) {
+      expect(await toMemoryPrompt(runner, asked, { userId })).toContain('Name: Ann.');
+    }
+    expect(queries).toEqual(['-', 'x'.repeat(20_000), 'Actually, which tea?']);
+  });
+
+  it('says that a list of files is what there is, not what was found', async () => {
+    const result = { context: 'user/tea.md', sources: [{ why: 'catalog' }] };
+    const runner = { execute: () => Promise.resolve({ result }) } as unknown as ToolRunner;
+    const text = await toMemoryPrompt(runner, 'Cars?', { userId: 'alice' });
+    expect(text).toMatch(/found nothing\. These are its files/);
+    expect(text).not.toContain('holds on the last message');
   });
 });
