@@ -40,9 +40,12 @@ describe('the overview', () => {
   it('says in one line what search by meaning would add, until it is dismissed in this browser', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
+    const hint = page.getByText('Search by meaning is off');
+    await visit('/');
+    await page.getByText('No memory yet').waitFor();
+    await hint.getByText('memory-service embedder setup').waitFor();
     await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
     await visit('/');
-    const hint = page.getByText('Search by meaning is off');
     await hint.getByText('memory-service embedder setup').waitFor();
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await page.reload();

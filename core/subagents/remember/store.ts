@@ -36,7 +36,7 @@ export interface Plan {
   known: readonly KnownLine[];
   isForget: boolean;
   /** Why a model did not answer. */
-  degraded: Remembered['degraded'] | null;
+  degraded: NonNullable<Remembered['degraded']> | null;
   /** The line of the inbox waits to be filed in the background. */
   isQueued: boolean;
   reason: string | undefined;
