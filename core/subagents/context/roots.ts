@@ -43,6 +43,8 @@ const SHARE = 1 / 2;
 const BYTES_PER_CHAR = 3;
 /** Bytes of a file that need not be shown: blank lines at its ends, front matter for the service. */
 const UNSHOWN_BYTES = 64;
+/** Files of a root that are so small that they may be blank, and count as such. More count as text. */
+const MAYBE_BLANK = 64;
 /** Files of one look at their sizes. */
 const PAGE = 64;
 
@@ -75,7 +77,8 @@ export async function takeStable(
   }
   const hasAlways = (scope: ScopeKey) => always.some(({ file }) => file.scope === scope);
   const canFit = roots.filter(
-    ({ scope, least }) => least <= maxChars && (least > 0 || hasAlways(scope)),
+    ({ scope, least, maybeBlank }) =>
+      least <= maxChars && (least + maybeBlank > 0 || hasAlways(scope)),
   );
   const texts = await readRoots(memory, {
     scopes: canFit.map(({ scope }) => scope),
@@ -134,6 +137,8 @@ interface RootSize {
   scope: ScopeKey;
   /** The fewest characters that the files up to `after` take. */
   least: number;
+  /** How many of these are so small that they may be blank. */
+  maybeBlank: number;
   hasLogs: boolean;
   /** The last path that was looked at; `null` for none so far. */
   after: string | null;
@@ -169,13 +174,17 @@ export function createRootSizes(): RootSizes {
       const root: RootSize =
         kept?.key === key
           ? { ...kept }
-          : { scope, least: 0, hasLogs: false, after: null, isComplete: false, key };
+          : { scope, least: 0, maybeBlank: 0, hasLogs: false, after: null, isComplete: false, key };
       while (!root.isComplete && root.least <= maxChars) {
         const options = { after: root.after, limit: PAGE };
         const page = await memory.list({ scope, prefix: '' }, options);
         for (const file of page) {
           if (isExcludedFromDreams(file.path)) root.hasLogs = true;
-          else if (!isNever(file)) root.least += leastCharsOf(file);
+          else if (!isNever(file)) {
+            const mayBeBlank = file.size <= UNSHOWN_BYTES && root.maybeBlank < MAYBE_BLANK;
+            if (!mayBeBlank) root.least += leastCharsOf(file);
+            else if (file.size > 0) root.maybeBlank += 1;
+          }
         }
         root.after = page.at(-1)?.path ?? root.after;
         root.isComplete = page.length < PAGE;
@@ -192,7 +201,7 @@ export function toStateKey({ version, generation }: IndexState): string {
   return `${version} ${generation}`;
 }
 
-/** The fewest characters of a file in a context; of one that is not empty, its source is counted. */
+/** The fewest characters of a file with text in a context, with its source. */
 function leastCharsOf({ path, size }: SizedFile): number {
   if (size === 0) return 0;
   const text = Math.max(0, Math.floor((size - UNSHOWN_BYTES) / BYTES_PER_CHAR));
