@@ -113,7 +113,8 @@ describe('the dashboard', () => {
     const model = openai({ baseUrl, name: 'scripted', maxRetries: 0 });
     const opened = await openConsole({ config: { model, sla: { slowCallMs: 1_000 } } });
     const { page, service, visit } = opened;
-    await call(service.core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
+    const asked = { text: 'Forget that I drink tea.', forget: true };
+    await call(service.core, 'alice', 'memory_remember', asked).catch(() => undefined);
     await call(service.core, 'alice', 'memory_read', { path: 'user/no.md' }).catch(() => undefined);
     await visit('/observability?since=1h&userId=alice');
     const failures = page.getByRole('region', { name: 'Failures and slow calls' });
