@@ -10,7 +10,7 @@ import { findRaw } from '../support/raw-files.ts';
 import { openCore, temporaryDatabase } from '../support/service.ts';
 import { sqliteDrivers } from '../support/sqlite-drivers.ts';
 
-const HISTORIES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 15 : 100;
+const HISTORIES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 100;
 /** Kills while the file is being rewritten. */
 const KILLS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 40;
 const operator = { address: null, traceId: null };
