@@ -65,6 +65,16 @@ const HINTS: Readonly<Record<number, string>> = {
 export type FailureReason = keyof typeof REASONS;
 export type FailureProblem = keyof typeof PROBLEMS;
 
+/** Reasons that concern one request or reply: the provider itself answers. */
+export const REFUSALS: ReadonlySet<string> = new Set<FailureReason>([
+  'rejected',
+  'malformed',
+  'empty',
+  'too_large',
+  'cut_off',
+  'refused',
+]);
+
 /** A failed call of a model or an embedder: codes and numbers alone, as `details` of its error. */
 export interface ProviderFailure {
   reason: FailureReason;

@@ -1,5 +1,10 @@
 import type { Logger } from './contracts/logger.ts';
-import { explainProviderError, isProviderError, readFailure } from './provider-failure.ts';
+import {
+  explainProviderError,
+  isProviderError,
+  readFailure,
+  REFUSALS,
+} from './provider-failure.ts';
 
 /** Whether a model or an embedder answers, by its latest call. */
 export interface HealthState {
@@ -24,8 +29,6 @@ export interface ProviderHealth {
 
 /** Shows nothing: the call was given up or not made. */
 const SILENT = new Set(['aborted', 'circuit_open', 'run_timeout', 'refused_operation']);
-/** Shows that the provider works: what it was asked, or what it said, is the matter. */
-const ANSWERED = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_off', 'refused']);
 /** Often over with the next call: logged when it happens again and again. */
 const PASSING = new Set(['timeout', 'rate_limited', 'unavailable']);
 const PASSING_IN_A_ROW = 3;
@@ -37,8 +40,8 @@ const QUIET_MS = 60_000;
  * what to do, and in one that it answers again; an outage within a minute of the last one is logged
  * only if it outlasts that minute.
  *
- * @param options.name as in a sentence: `the model`.
- * @param options.effect of an outage, as a sentence goes on: `finds use words only`.
+ * @param options.name names the provider in a log line, for example `the model`.
+ * @param options.effect says what an outage causes, for example `finds use words only`.
  */
 export function createProviderHealth(options: {
   name: string;
@@ -70,9 +73,9 @@ export function createProviderHealth(options: {
         reason: error.code === 'MODEL_TIMEOUT' ? ('timeout' as const) : ('failed' as const),
       };
       if (SILENT.has(reason)) return;
-      // A name of a model that the provider does not have is no matter of one request.
+      // A 404 means that the provider does not have the model: each request would fail.
       const isNotFound = providerStatus === 404;
-      if (ANSWERED.has(reason) && !isCheck && !isNotFound) return succeed();
+      if (REFUSALS.has(reason) && !isCheck && !isNotFound) return succeed();
       failures += 1;
       const problem = explainProviderError(error);
       state = { answers: false, problem, at: now() };

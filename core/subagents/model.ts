@@ -6,7 +6,7 @@ import type {
 import type { ToolCall } from '../contracts/tool.ts';
 import type { PromptText } from '../edits/prompt-text.ts';
 import type { MemoryError } from '../errors.ts';
-import { createProviderError } from '../provider-failure.ts';
+import { createProviderError, REFUSALS } from '../provider-failure.ts';
 import { CircuitBreaker } from '../circuit-breaker.ts';
 import { beforeDeadline } from '../deadline.ts';
 import { toModelError } from './guarded-model.ts';
@@ -34,9 +34,6 @@ interface AskOptions {
   /** Nobody waits for the answer: a process that has nothing else to do may end. */
   isBackground?: boolean;
 }
-
-/** What is wrong with one request or reply, not with the provider: it answers. */
-const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_off', 'refused']);
 
 /**
  * Puts a model to work that is held to its contract already (core/subagents/guarded-model.ts). After
