@@ -44,14 +44,14 @@ export interface Said {
  * Makes what gives what the user said last to `memory_remember`, one message after the other, with
  * `wait: false`. It never rejects, and takes at most `timeoutMs`.
  *
- * Each message of the user is to be kept once in a conversation:
- * - Those are given that stand after the last message of the assistant before the user's last one. What the
- *   user said earlier was given in its own turn, whether that ended in text or in the call of a tool.
- * - A turn that is repeated has the same idempotency keys, also in two agents at once.
- * - The same words said later have another key, because other messages stand before them.
- * - Only the last messages before count for a key: an app may send a part of its history. Where it was cut
- *   shorter, or a summary stands for it, a message that is repeated has another key; the service then answers
- *   that memory says so already.
+ * Each message of the user is kept once in a conversation:
+ * - It sends the user's last messages, back to the latest message of the assistant before them. Earlier ones
+ *   were sent at the end of their own turn, whether that ended in text or in a tool call.
+ * - A turn that is repeated gets the same idempotency keys, even if two agents run it at the same time.
+ * - The same words said later get another key, because other messages stand before them.
+ * - A key depends only on the last few messages before, because an app may send a part of its history. If the
+ *   app cuts the history shorter or sends a summary, a repeated message gets another key. The service then
+ *   answers that memory says so already.
  */
 export function createKeeper(
   runner: ToolRunner,

@@ -213,7 +213,7 @@ export interface LangChainTurnMiddleware {
  * Makes middleware for `createAgent` that gives the messages of the user to `memory_remember` after each turn,
  * so that memory needs no tool call. They are in the inbox of memory when the turn ends, and are filed in the
  * background. Only the user's own words are kept: no answers, no results of tools, nothing that
- * `recallMemory` added. A turn never fails because of it: what was not kept is a problem for `onProblem`.
+ * `recallMemory` added. It never fails a turn: `onProblem` is told which messages were not kept, and why.
  * With a `thread_id`, a turn that is repeated is kept once. The service needs a model. Throws
  * `INVALID_USER_ID` for a bad user id. Needs `langchain`.
  *

@@ -34,8 +34,8 @@ const START = new RegExp(
 );
 
 /**
- * What a message says in text: not in pictures, nor in files that came with it, nor what memory put into it.
- * Nobody takes that for words of the user.
+ * Returns the text of a message, without pictures, files and the text that memory put into it, so that
+ * recalled text is never taken for words of the user.
  */
 export function readText(content: unknown): string {
   const parts = Array.isArray(content) ? (content as unknown[]) : [content];
@@ -52,8 +52,8 @@ export function readText(content: unknown): string {
 }
 
 /**
- * A text without what memory put into it. That may stand anywhere: middleware copies messages, joins their
- * parts, and merges messages.
+ * Removes what memory put into a text. It may stand anywhere in it, because middleware copies messages, joins
+ * their parts, and merges messages.
  */
 function withoutRecalled(text: string): string {
   let said = '';

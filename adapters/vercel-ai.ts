@@ -98,11 +98,12 @@ export function recallMemory(runner: ToolRunner, options: RecallOptions): Langua
 
 /**
  * Makes middleware for `wrapLanguageModel` that gives the messages of the user to `memory_remember`, so that
- * memory needs no tool call. They are in the inbox of memory when the model's first step on them ends, be that
- * in text, in calls of tools or because the user stopped it, and are filed in the background. A request that
- * fails without an answer keeps nothing: give its messages again. Only the user's own words are kept: no answers, no results of tools, nothing that `recallMemory` added. An answer never fails because of it:
- * what was not kept is a problem for `onProblem`. The service needs a model. Throws `INVALID_USER_ID` for a
- * bad user id. Works with `ai` 6 and 7, with `generateText`, `streamText` and `ToolLoopAgent`.
+ * memory needs no tool call. They are in the inbox of memory when the model's first step on them ends: with
+ * text, with tool calls, or because the user stopped it. They are filed in the background. A request that
+ * fails without an answer keeps nothing, so give its messages again. Only the user's own words are kept: no
+ * answers, no results of tools, nothing that `recallMemory` added. It never fails an answer: `onProblem` is
+ * told which messages were not kept, and why. The service needs a model. Throws `INVALID_USER_ID` for a bad
+ * user id. Works with `ai` 6 and 7, with `generateText`, `streamText` and `ToolLoopAgent`.
  *
  * @example
  * import { wrapLanguageModel } from 'ai';
@@ -144,8 +145,8 @@ function isFirstStep(prompt: Prompt): boolean {
 }
 
 /**
- * A stream that waits for `onEnd` after its last part, before it fails, and where its reader leaves. An answer
- * that fails in the middle is an answer too: the app may store what there is of it.
+ * Wraps a stream so that it waits for `onEnd` after its last part, before it fails, and when its reader stops
+ * reading. An answer that fails in the middle counts too, because the app may store the part that arrived.
  */
 function watchEnd(
   stream: ReadableStream<StreamPart>,

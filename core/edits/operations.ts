@@ -20,8 +20,8 @@ export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
 };
 
 /**
- * What an operation does. Each caller of the engine allows some of these; `discard` takes a line of the
- * inbox away, and no model proposes it.
+ * What an operation does. Each caller of the engine allows some of these. `discard` removes a line of the
+ * inbox; only the service uses it, no model may propose it.
  */
 export type EditKind = (typeof DREAM_KINDS)[number] | 'add' | 'update' | 'discard';
 

@@ -21,12 +21,12 @@ interface Searched {
 const HINT_CHARS = 600;
 /** Of a path that the caller gave. */
 const PATH_CHARS = 120;
-/** More than any memory has; the numbers in a hint are at most as long. */
+/** More files than any memory has. Room is kept for a number of this length. */
 const MOST_FILES = 1_000_000_000;
 
 /**
- * What a find without a result says instead: that nothing matches, and which files there are, with
- * their first headings.
+ * Writes the hint of a find without results. It says that nothing matches, and names the files that there
+ * are, each with its first heading.
  */
 export async function writeHint(files: MemoryFiles, searched: Searched): Promise<string> {
   const names: string[] = [];

@@ -108,7 +108,7 @@ async function tryProposal(
 
 /** The configuration as it will be. Throws a `UsageError` for a value that is not allowed. */
 function withSettings(loaded: LoadedConfig, proposal: Proposal): LoadedConfig {
-  // A key and an address that are set for another embedder go to no other one.
+  // A key and an address that are set for one embedder must not be used for another one.
   const values: Record<string, unknown> = {
     ...loaded.values,
     ...Object.fromEntries(OF_ONE_SERVER.map((key) => [key, null])),

@@ -39,10 +39,10 @@ const LINKED_PASSAGES = 3;
 export type Gathered = Pick<FoundHits, 'hits' | 'states' | 'degraded'>;
 
 /**
- * Passages that answer, best first, then those of the files that they and the catalogs link to. By
- * words and meaning like any find; what is linked has to have the question's words. With `past`, what
- * words find in memory as it stood then. Nothing of files with `context: never`. In the mode `text`, by
- * words alone.
+ * Finds passages that answer, best first, then passages of the files that these and the catalogs link to.
+ * It searches by words and meaning, as a find does; a linked passage must have the question's words. With
+ * `past` it searches memory as it stood then, by words alone, and in the mode `text` by words alone too.
+ * Files with `context: never` are left out.
  */
 export async function gather(
   deps: FindDependencies,

@@ -34,9 +34,9 @@ export function createFactGuard({ times, day }: { times: ResolvedTimes; day: str
 }
 
 /**
- * Keeps a model from writing lines of the inbox: only the service says when and by whom a fact was said,
- * and a line that a model marks "to be filed" would be filed again and again. A line that waits to be
- * filed is not rewritten by what another fact says.
+ * Refuses operations that write a line in the form of the inbox. Only the service says when and by whom a
+ * fact was said, and a line that a model writes so would be filed again and again. It also refuses to
+ * rewrite a line that waits in the inbox for another fact.
  */
 export const guardInbox: Guard = function* ({ located }) {
   yield null;

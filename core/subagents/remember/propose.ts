@@ -36,8 +36,8 @@ interface Reply {
 }
 
 /**
- * Asks the model what to change. What fails for its form goes back once, with the reason and the lines
- * that it is about; the whole question is asked again where the reply had no operations at all.
+ * Asks the model what to change. An operation that fails for its form goes back to the model once, with the
+ * reason and the lines that it names. If the reply had no operations at all, the whole question is asked again.
  *
  * Throws `MODEL_FAILED` or `MODEL_TIMEOUT`, also for a reply of another form.
  */
