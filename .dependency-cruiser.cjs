@@ -33,7 +33,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^core/errors\\.ts$' },
       // Messages quote what they were given, and no half character of it.
-      to: { pathNot: '^core/take-text\\.ts$' },
+      to: { pathNot: '^core/encoding/take-text\\.ts$' },
     },
     {
       name: 'contracts-are-types-alone',
@@ -56,7 +56,7 @@ module.exports = {
       },
       to: {
         path: [
-          '^core/(http/|tools/|cli/|(index|service|host)\\.ts$)',
+          '^core/(http/|tools/|cli/|host/|(index|service)\\.ts$)',
           'node_modules/(koa|@koa|knex|mysql2|sqlite3|better-sqlite3)(/|$)',
         ],
       },
@@ -65,7 +65,7 @@ module.exports = {
       name: 'tools-know-no-http',
       severity: 'error',
       from: { path: '^core/tools/' },
-      to: { path: '^core/(http/|cli/|(index|service|host)\\.ts$)' },
+      to: { path: '^core/(http/|cli/|host/|(index|service)\\.ts$)' },
     },
     {
       name: 'http-knows-no-command',
@@ -93,14 +93,15 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
-          '^core/(errors|foreign-json|import-peer|look-again|memory-instructions)\\.ts$',
-          '^core/(page|pause|take-text|temporary-folders|time)\\.ts$',
+          '^core/errors\\.ts$',
+          '^core/(encoding/(foreign-json|take-text)|lists/page|packages/import-peer|time/(pause|time))\\.ts$',
+          '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|line-ends|links)|telemetry/shown-lines)\\.ts$',
+          '^core/(ids/id-time|describe-error|files/(content|dream-exclusion|dream-names|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
-          '^core/(circuit-breaker|embedding-models|json-reply|provider-failure|proxy)\\.ts$',
+          '^core/(encoding/json-reply|network/proxy|providers/(circuit-breaker|embedding-models|provider-failure))\\.ts$',
           '^core/config/(base-url|error|option)\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',
@@ -128,7 +129,8 @@ module.exports = {
         path: '^(core|plugins|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/(errors|import-peer|memory-instructions|foreign-json|take-text)\\.ts$',
+          '^core/errors\\.ts$',
+          '^core/(encoding/(foreign-json|take-text)|packages/import-peer|tools/memory-instructions)\\.ts$',
           '^core/edits/prompt-text\\.ts$',
           '^core/files/(line-ends|paths|replace-text)\\.ts$',
           '^core/schemas/(strict-schema|tool-prefix)\\.ts$',

@@ -44,7 +44,9 @@ const takeText = {
   meta: {
     type: 'problem',
     schema: [],
-    messages: { cut: 'A text is cut with takeStart, takeEnd or takeBytes of core/take-text.ts.' },
+    messages: {
+      cut: 'A text is cut with takeStart, takeEnd or takeBytes of core/encoding/take-text.ts.',
+    },
   },
   /** @param {any} context */
   create(context) {
@@ -75,7 +77,7 @@ const environment = {
   message: 'The service reads no environment: core/config/index.ts and core/cli/ do.',
 };
 
-/** What an SDK, a server or a file says is counted before it is parsed: core/foreign-json.ts. */
+/** What an SDK, a server or a file says is counted before it is parsed: core/encoding/foreign-json.ts. */
 const foreignJson = [
   {
     selector: 'CallExpression[callee.object.name="JSON"][callee.property.name="parse"]',

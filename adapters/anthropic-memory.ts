@@ -1,7 +1,7 @@
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { BuiltInTools, ToolRunner } from '../core/contracts/tool.ts';
 import { MemoryError } from '../core/errors.ts';
-import { importPeer } from '../core/import-peer.ts';
+import { importPeer } from '../core/packages/import-peer.ts';
 import {
   findLineEnd,
   findLineStart,
@@ -11,7 +11,7 @@ import {
 } from '../core/files/line-ends.ts';
 import { applySplices, findEdit } from '../core/files/replace-text.ts';
 import { type AdapterOptions, bindTools, type BoundCall, toFailedOutcome } from './runner.ts';
-import { takeStart } from '../core/take-text.ts';
+import { takeStart } from '../core/encoding/take-text.ts';
 
 export type { AdapterOptions } from './runner.ts';
 

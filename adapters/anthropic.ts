@@ -8,7 +8,7 @@ import type {
   ToolUseBlock,
 } from '@anthropic-ai/sdk/resources/messages/messages';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { importPeer } from '../core/import-peer.ts';
+import { importPeer } from '../core/packages/import-peer.ts';
 import {
   type AdapterOptions,
   bindCalls,
@@ -18,7 +18,7 @@ import {
   refuseCutOff,
 } from './runner.ts';
 
-export { memoryInstructions } from '../core/memory-instructions.ts';
+export { memoryInstructions } from '../core/tools/memory-instructions.ts';
 export { toMemoryPrompt } from './memory-prompt.ts';
 export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, CallsOptions } from './runner.ts';

@@ -311,7 +311,7 @@ function toSaid(
     if (role === 'assistant') before.push(text);
     if (role !== 'user') continue;
     // The end, because the question is there.
-    // takeEnd of core/take-text.ts, as far as it goes without an import at run time.
+    // takeEnd of core/encoding/take-text.ts, as far as it goes without an import at run time.
     // eslint-disable-next-line texts/take -- half of a pair is taken away
     const context = before
       .join('\n\n')

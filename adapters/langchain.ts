@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { importPeer } from '../core/import-peer.ts';
+import { importPeer } from '../core/packages/import-peer.ts';
 import { createKeeper, type KeepOptions, type Said } from './keep-memory.ts';
 import { createRecall, isOfUser, type RecallOptions } from './memory-prompt.ts';
 import { readText } from './recalled-text.ts';
@@ -12,7 +12,7 @@ import {
   toUnreadableCall,
 } from './runner.ts';
 
-export { memoryInstructions } from '../core/memory-instructions.ts';
+export { memoryInstructions } from '../core/tools/memory-instructions.ts';
 export type { KeepOptions, KeepProblem } from './keep-memory.ts';
 export type { MemoryPromptOptions, RecallOptions } from './memory-prompt.ts';
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';

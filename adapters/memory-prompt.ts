@@ -6,8 +6,8 @@ import type {
   TypedToolRunner,
 } from '../core/contracts/tool.ts';
 import { parseUserId } from '../core/files/paths.ts';
-import { memoryInstructions } from '../core/memory-instructions.ts';
-import { takeEnd } from '../core/take-text.ts';
+import { memoryInstructions } from '../core/tools/memory-instructions.ts';
+import { takeEnd } from '../core/encoding/take-text.ts';
 import { readText, toRecalledBlock, toRecalledNote } from './recalled-text.ts';
 import { type AdapterOptions, toFailedOutcome } from './runner.ts';
 

@@ -1,10 +1,10 @@
 import type { FunctionTool } from '@openai/agents';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { importPeer } from '../core/import-peer.ts';
+import { importPeer } from '../core/packages/import-peer.ts';
 import type { OpenAiOptions } from './openai.ts';
 import { bindTools, toUnreadableCall } from './runner.ts';
 
-export { memoryInstructions } from '../core/memory-instructions.ts';
+export { memoryInstructions } from '../core/tools/memory-instructions.ts';
 export { toMemoryPrompt } from './memory-prompt.ts';
 export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { OpenAiOptions } from './openai.ts';

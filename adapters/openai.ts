@@ -1,4 +1,4 @@
-import { parseForeignJson } from '../core/foreign-json.ts';
+import { parseForeignJson } from '../core/encoding/foreign-json.ts';
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
   type BoundCall,
@@ -9,7 +9,7 @@ import {
   type StrictAdapterOptions,
 } from './runner.ts';
 
-export { memoryInstructions } from '../core/memory-instructions.ts';
+export { memoryInstructions } from '../core/tools/memory-instructions.ts';
 export { toMemoryPrompt } from './memory-prompt.ts';
 export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, CallsOptions } from './runner.ts';

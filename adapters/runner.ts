@@ -5,12 +5,12 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../core/contracts/tool.ts';
-import { parseForeignJson } from '../core/foreign-json.ts';
+import { parseForeignJson } from '../core/encoding/foreign-json.ts';
 import { type ErrorCode, MemoryError, toErrorText, toolNotFound } from '../core/errors.ts';
 import { parseUserId } from '../core/files/paths.ts';
 import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 import { nameTools } from '../core/schemas/tool-prefix.ts';
-import { takeStart } from '../core/take-text.ts';
+import { takeStart } from '../core/encoding/take-text.ts';
 
 /** Which tools a model gets, and for whom they run. The same for every adapter. */
 export interface AdapterOptions {

@@ -1,13 +1,13 @@
 import type { LanguageModelMiddleware, ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
 import { toErrorText } from '../core/errors.ts';
-import { importPeer } from '../core/import-peer.ts';
+import { importPeer } from '../core/packages/import-peer.ts';
 import { createKeeper, type KeepOptions, type Said } from './keep-memory.ts';
 import { createRecall, type RecallOptions } from './memory-prompt.ts';
 import { readText } from './recalled-text.ts';
 import { bindTools, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
 
-export { memoryInstructions } from '../core/memory-instructions.ts';
+export { memoryInstructions } from '../core/tools/memory-instructions.ts';
 export type { KeepOptions, KeepProblem } from './keep-memory.ts';
 export type { MemoryPromptOptions, RecallOptions } from './memory-prompt.ts';
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';

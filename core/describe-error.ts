@@ -1,5 +1,5 @@
-import { isProviderError } from './provider-failure.ts';
-import { takeStart } from './take-text.ts';
+import { isProviderError } from './providers/provider-failure.ts';
+import { takeStart } from './encoding/take-text.ts';
 
 /** An error as the log has it. */
 export interface DescribedError {

@@ -1,4 +1,4 @@
-import { takeStart } from './take-text.ts';
+import { takeStart } from './encoding/take-text.ts';
 /**
  * The one table of error codes. A code is API: it is never renamed, and each has one HTTP status,
  * one default message and one sentence that says what to do next.

@@ -5,7 +5,7 @@ import type { MemoryServiceConfig } from './config/service.ts';
 import type { TypedToolRunner } from './contracts/tool.ts';
 import { ConfigError } from './config/error.ts';
 import { createCore, type StartOptions } from './service.ts';
-import { withDefaultPlugins } from './default-plugins.ts';
+import { withDefaultPlugins } from './host/default-plugins.ts';
 import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 

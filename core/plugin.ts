@@ -12,12 +12,12 @@ export type * from './contracts/route.ts';
 export type * from './contracts/storage.ts';
 export type * from './contracts/tool.ts';
 export type * from './contracts/trace-exporter.ts';
-export { CircuitBreaker } from './circuit-breaker.ts';
-export type { CircuitBreakerOptions } from './circuit-breaker.ts';
+export { CircuitBreaker } from './providers/circuit-breaker.ts';
+export type { CircuitBreakerOptions } from './providers/circuit-breaker.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
 export { assertFileKey, assertScope, toPhysicalPath } from './files/paths.ts';
-export { answerList } from './page.ts';
+export { answerList } from './lists/page.ts';
 export { adminRoute, defineRoute } from './schemas/define-route.ts';
 export { defineTool } from './schemas/define-tool.ts';
 export {

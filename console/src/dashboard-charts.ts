@@ -8,7 +8,7 @@ import type { RouteLocationRaw } from 'vue-router';
 import { type CallSelection, toCallQuery } from './calls.ts';
 import { count } from './story.ts';
 import { formatDuration, formatTime } from './times.ts';
-import { takeEnd } from '../../core/take-text.ts';
+import { takeEnd } from '../../core/encoding/take-text.ts';
 
 /** A chart, and its data as rows of a table. */
 export interface DashboardChart {

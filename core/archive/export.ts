@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { writeAudit } from '../audit.ts';
+import { writeAudit } from '../telemetry/audit.ts';
 import type {
   FileKey,
   FileState,
@@ -13,12 +13,12 @@ import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
-import { chunk } from '../group-by.ts';
+import { chunk } from '../lists/group-by.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { hashRow } from '../history/chain.ts';
 import { toChainStart, walkChain } from '../history/walk-chain.ts';
 import { type Revisions, toAdminRevision } from '../history/revisions.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type {
   ArchiveManifest,
   ArchiveTotals,
@@ -28,7 +28,7 @@ import type {
   HistoryHead,
   HistoryLine,
 } from '../schemas/archive.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import { packCommits } from './git.ts';
 import { listScopeFiles, listScopes, requireInspection } from './scopes.ts';
 import { packEntry, TAR_END } from './tar.ts';

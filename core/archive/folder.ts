@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { parseForeignJson } from '../foreign-json.ts';
+import { parseForeignJson } from '../encoding/foreign-json.ts';
 import type { FileKey } from '../contracts/records.ts';
 import { MemoryError } from '../errors.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';

@@ -1,4 +1,4 @@
-import { type AuditEntry, writeAudit } from '../audit.ts';
+import { type AuditEntry, writeAudit } from '../telemetry/audit.ts';
 import type { Settings } from '../config/settings.ts';
 import type { FileKey, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
@@ -16,7 +16,7 @@ import {
 } from '../files/imported-files.ts';
 import { type AdoptedChain, tooManyFiles } from '../files/draft.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type {
   ArchiveManifest,
   ImportedFile,

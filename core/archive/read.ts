@@ -5,12 +5,12 @@ import { MemoryError } from '../errors.ts';
 import { parseHostActor } from '../files/actor.ts';
 import { checkContent, checkReason, hashText, NO_CONTENT } from '../files/content.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
-import { ForeignJsonError, foreignJsonSteps, type JsonLimits } from '../foreign-json.ts';
+import { ForeignJsonError, foreignJsonSteps, type JsonLimits } from '../encoding/foreign-json.ts';
 import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
-import { toIdMs } from '../id-time.ts';
-import { isUuid, isUuid7 } from '../ids.ts';
-import { createPause, inSlices } from '../pause.ts';
+import { toIdMs } from '../ids/id-time.ts';
+import { isUuid, isUuid7 } from '../ids/ids.ts';
+import { createPause, inSlices } from '../time/pause.ts';
 import {
   ArchiveManifest,
   ArchiveTotals,
@@ -22,12 +22,12 @@ import {
   type SkippedItem,
 } from '../schemas/archive.ts';
 import { compileSchema } from '../schemas/validate.ts';
-import { parseTime } from '../time.ts';
+import { parseTime } from '../time/time.ts';
 import { ARCHIVE_PATHS, PART_LINES } from './export.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import { type ArchivedChain, ChainReader } from './read-chain.ts';
 import { decodeText, quote, readTar, type TarEntry } from './tar.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** What bounds the work on an archive, whatever it holds. */
 export const ARCHIVE_LIMITS = {

@@ -2,7 +2,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { assertGoesOn } from '../page.ts';
+import { assertGoesOn } from '../lists/page.ts';
 
 /** Rows of a page. */
 const ROWS_READ = 500;

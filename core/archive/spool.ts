@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { MemoryError } from '../errors.ts';
-import { makeTemporaryFolder } from '../temporary-folders.ts';
+import { makeTemporaryFolder } from '../maintenance/temporary-folders.ts';
 import { ARCHIVE_LIMITS, type OpenArchive } from './read.ts';
 
 /** A stream as a temporary file, which can be read several times. */

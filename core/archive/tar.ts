@@ -1,4 +1,4 @@
-import { takeBytes, takeStart } from '../take-text.ts';
+import { takeBytes, takeStart } from '../encoding/take-text.ts';
 import { invalidArchive } from './invalid-archive.ts';
 
 const BLOCK = 512;

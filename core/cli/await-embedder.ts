@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toMemoryError } from '../errors.ts';
-import { explainProviderError, readFailure } from '../provider-failure.ts';
+import { explainProviderError, readFailure } from '../providers/provider-failure.ts';
 import type { Embedding } from '../search/embedding/embedding.ts';
 
 /** For an embedder that may have to load its model first. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static, type TProperties } from 'typebox';
 import { MemoryError } from '../errors.ts';
-import { findPackageRoot } from '../package-root.ts';
+import { findPackageRoot } from '../packages/package-root.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import { StartError } from './failure.ts';
 

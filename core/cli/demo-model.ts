@@ -1,5 +1,5 @@
 import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
-import { createProviderError } from '../provider-failure.ts';
+import { createProviderError } from '../providers/provider-failure.ts';
 import type { DemoFact, DemoTidying, DemoUser } from './demo-data.ts';
 
 /** The scripted model of the demo, which can be made to fail. */

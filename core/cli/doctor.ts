@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/error.ts';
 import { describeDatabase, loadConfig, type LoadedConfig } from '../config/index.ts';
-import { withDeadline } from '../deadline.ts';
-import { useProxies } from '../proxy.ts';
+import { withDeadline } from '../time/deadline.ts';
+import { useProxies } from '../network/proxy.ts';
 import type { Command, CommandContext } from './command.ts';
 import { checkAllowedHosts } from './doctor/allowed-hosts.ts';
 import { checkConfiguration } from './doctor/configuration.ts';

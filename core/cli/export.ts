@@ -9,7 +9,7 @@ import { isExportFolder, writeFolder } from '../archive/folder.ts';
 import { readArchive } from '../archive/read.ts';
 import { loadConfig } from '../config/index.ts';
 import { moveToItsPlace } from './backup.ts';
-import { preparePartial } from '../temporary-folders.ts';
+import { preparePartial } from '../maintenance/temporary-folders.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import {

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/error.ts';
 import { MemoryError } from '../errors.ts';
-import { isProviderError } from '../provider-failure.ts';
+import { isProviderError } from '../providers/provider-failure.ts';
 
 /** `EX_CONFIG` of sysexits.h: a mistake in the configuration. */
 export const EXIT_CONFIG = 78;

@@ -1,6 +1,6 @@
 import { printFlags } from '../config/print.ts';
 import { SETTING_KEYS, settingOf } from '../config/settings.ts';
-import { findPackageRoot } from '../package-root.ts';
+import { findPackageRoot } from '../packages/package-root.ts';
 import type { Command } from './command.ts';
 
 /** Prints the output of `memory-service --help`. */

@@ -6,7 +6,7 @@ import { compress } from '../archive/export.ts';
 import { packFolder } from '../archive/folder.ts';
 import { loadConfig } from '../config/index.ts';
 import type { ImportFormat, OnExisting, SkippedItem } from '../contracts/admin.ts';
-import { makeTemporaryFolder } from '../temporary-folders.ts';
+import { makeTemporaryFolder } from '../maintenance/temporary-folders.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { carryMemory, reportFolder } from './memory-carrier.ts';

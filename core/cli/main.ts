@@ -3,7 +3,7 @@ import { ConfigError, Mistakes } from '../config/error.ts';
 import { readFlags } from '../config/flags.ts';
 import { nearest } from '../config/nearest.ts';
 import { printConfig } from '../config/print.ts';
-import { findPackageRoot } from '../package-root.ts';
+import { findPackageRoot } from '../packages/package-root.ts';
 import type { Command, CommandContext } from './command.ts';
 import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
 import { printCommandHelp, printHelp } from './help.ts';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { parseForeignJson } from '../foreign-json.ts';
+import { parseForeignJson } from '../encoding/foreign-json.ts';
 import type { ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
 import type { FolderOptions } from '../archive/folder.ts';

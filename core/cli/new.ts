@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '../config/error.ts';
-import { findPackageRoot } from '../package-root.ts';
+import { findPackageRoot } from '../packages/package-root.ts';
 import type { Command, CommandContext } from './command.ts';
 import { writeOutput } from './streams.ts';
 

@@ -5,7 +5,7 @@ import { StartError } from './failure.ts';
 import { createCommandLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';
-import { checkStorageContract } from '../storage-contract.ts';
+import { checkStorageContract } from '../host/storage-contract.ts';
 
 /** The two ways to do a command's work. */
 interface Workers<T> {

@@ -27,7 +27,7 @@ const BUILDS = [
   },
   {
     name: 'console',
-    sources: ['console', 'core/errors.ts', 'core/take-text.ts'],
+    sources: ['console', 'core/errors.ts', 'core/encoding/take-text.ts'],
     output: 'dist/console/index.html',
     usually: '10 to 20 seconds',
     run: buildConsole,

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/index.ts';
-import { createIdSource } from '../ids.ts';
+import { createIdSource } from '../ids/ids.ts';
 import { toSettings } from '../config/service.ts';
 import type { RetentionCounts } from '../contracts/admin.ts';
 import { createRetention } from '../maintenance/retention.ts';

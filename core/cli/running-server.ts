@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inSlices } from '../pause.ts';
-import { foreignJsonSteps, type JsonLimits } from '../foreign-json.ts';
+import { inSlices } from '../time/pause.ts';
+import { foreignJsonSteps, type JsonLimits } from '../encoding/foreign-json.ts';
 import type { Database, LoadedConfig } from '../config/index.ts';
 import type { JobState } from '../contracts/admin.ts';
 import type { ErrorBody } from '../errors.ts';

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, open, rename, rm, stat } from 'node:fs/promises';
 import { BlockList, isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { parseForeignJson } from '../foreign-json.ts';
+import { parseForeignJson } from '../encoding/foreign-json.ts';
 import { ConfigError } from '../config/error.ts';
 import { settingOf } from '../config/settings.ts';
 import { readTextFile } from '../config/text-file.ts';

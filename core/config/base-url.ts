@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { embeddedIpv4, withoutZone } from '../ip.ts';
+import { embeddedIpv4, withoutZone } from '../network/ip.ts';
 
 /**
  * Whether a provider's base URL is allowed: `https:`, or `http:` to this machine, to a private

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { PROXY_VARIABLES } from '../proxy.ts';
+import { PROXY_VARIABLES } from '../network/proxy.ts';
 import { ConfigError } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 import { nearest } from './nearest.ts';

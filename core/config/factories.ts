@@ -7,7 +7,7 @@ import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
-import { findOwnPlugin } from '../default-plugins.ts';
+import { findOwnPlugin } from '../host/default-plugins.ts';
 import { ConfigError } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 

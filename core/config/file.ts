@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { parseForeignJson } from '../foreign-json.ts';
+import { parseForeignJson } from '../encoding/foreign-json.ts';
 import { ConfigError, type Mistakes } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
 import { takeApart, type TakenApart } from './take-apart.ts';

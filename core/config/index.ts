@@ -23,9 +23,9 @@ import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
-import { CALL_DEADLINE_MS, LONGEST_STEP_MS } from '../deadline.ts';
-import { DEFAULT_PLUGINS, findOwnPlugin } from '../default-plugins.ts';
-import { type Proxies, readProxies, useProxies } from '../proxy.ts';
+import { CALL_DEADLINE_MS, LONGEST_STEP_MS } from '../time/deadline.ts';
+import { DEFAULT_PLUGINS, findOwnPlugin } from '../host/default-plugins.ts';
+import { type Proxies, readProxies, useProxies } from '../network/proxy.ts';
 
 export { ConfigError } from './error.ts';
 export type { NamedFactory } from './factories.ts';

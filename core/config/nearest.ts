@@ -1,4 +1,4 @@
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /**
  * Guesses which name a mistyped one meant: the candidate with the fewest edits, if they are at most

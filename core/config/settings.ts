@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { isTimeZone } from '../time-zone.ts';
+import { isTimeZone } from '../time/time-zone.ts';
 import { isAllowedBaseUrl } from './base-url.ts';
 import { isInboxPath } from '../files/inbox-path.ts';
 import type { Option, ReadOptions } from './option.ts';

@@ -1,4 +1,4 @@
-import { inSlices } from '../pause.ts';
+import { inSlices } from '../time/pause.ts';
 import { classify, type EditClass, findAlike, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { findLinks } from '../files/links.ts';
 import { parseUserId, parseVirtualPath } from '../files/paths.ts';
-import { finish } from '../pause.ts';
+import { finish } from '../time/pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
@@ -15,7 +15,7 @@ import {
   touchedBy,
   type Workspace,
 } from './workspace.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** The catalog of a user's memory. */
 export const INDEX_PATH = 'user/index.md';

@@ -6,7 +6,7 @@ import {
   type MarkdownStructure,
   readStructureInSteps,
 } from '../markdown/structure.ts';
-import { atOnce } from '../pause.ts';
+import { atOnce } from '../time/pause.ts';
 
 /** A heading that begins a section, as lines of a file. */
 export interface LineHeading {

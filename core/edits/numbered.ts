@@ -1,4 +1,4 @@
-import { toLocalDay } from '../time.ts';
+import { toLocalDay } from '../time/time.ts';
 import { toCountedLines } from './markdown.ts';
 import { joinPrompt, promptText, type PromptText, toPromptLine } from './prompt-text.ts';
 import type { EditedFile } from './workspace.ts';

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
-import { findJson, parseReply } from '../json-reply.ts';
+import { findJson, parseReply } from '../encoding/json-reply.ts';
 import { DREAM_KINDS, type REPAIRS, VERDICTS } from '../schemas/dreams.ts';
 import { nullable, strict, strictObject } from '../schemas/shapes.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 export { DREAM_KINDS, VERDICTS };
 

@@ -1,7 +1,7 @@
-import { inSlices } from '../pause.ts';
+import { inSlices } from '../time/pause.ts';
 import { parseHeading } from '../markdown/structure.ts';
 import type { REPAIRS } from '../schemas/dreams.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 import { isBlank, toCountedLines } from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef } from './operations.ts';
 import { toPromptLine } from './prompt-text.ts';

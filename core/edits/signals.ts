@@ -1,7 +1,7 @@
 import { SIGNALS } from '../schemas/dreams.ts';
 import { findNewSpecifics, newTexts } from './guards.ts';
 import { blankOut, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
-import { finish } from '../pause.ts';
+import { finish } from '../time/pause.ts';
 import { findDates } from '../language/dates.ts';
 import { fold } from '../language/fold.ts';
 import { parseInboxLine, withoutStamp } from './inbox-line.ts';

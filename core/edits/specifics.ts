@@ -7,7 +7,7 @@ import { fold } from '../language/fold.ts';
 import { toNumber, withDigits } from '../language/number-words.ts';
 import { listWeekdays } from '../language/time-words.ts';
 import { isTopic, relationOf } from '../language/words.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';

@@ -7,7 +7,7 @@ import { isTopic, relationOf } from '../language/words.ts';
 import { parseInboxLine } from './inbox-line.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
 import { fold } from '../language/fold.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** Whom or what a line is about. */
 export interface Subject {

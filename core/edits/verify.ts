@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
-import { createPause } from '../pause.ts';
+import { createPause } from '../time/pause.ts';
 import { strict, strictObject } from '../schemas/shapes.ts';
-import { findJson, parseReply } from '../json-reply.ts';
+import { findJson, parseReply } from '../encoding/json-reply.ts';
 import { isObject, type Verdict, VERDICTS } from './operations.ts';
 import {
   fencePrompt,

@@ -1,6 +1,6 @@
 import { nestHeading } from '../markdown/sections.ts';
 import { parseHeading } from '../markdown/structure.ts';
-import { atOnce } from '../pause.ts';
+import { atOnce } from '../time/pause.ts';
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
 import {
   indentOf,

@@ -1,8 +1,8 @@
 import type { AuditRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ErasureStore } from '../contracts/erasure.ts';
-import { isUuid } from '../ids.ts';
-import { readRows } from '../page.ts';
+import { isUuid } from '../ids/ids.ts';
+import { readRows } from '../lists/page.ts';
 
 /** Rows that one transaction reads. */
 const PAGE = 200;

@@ -3,8 +3,8 @@ import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../files/paths.ts';
 import { listReadBefore } from '../history/read-before.ts';
-import { readRows } from '../page.ts';
-import { createPause } from '../pause.ts';
+import { readRows } from '../lists/page.ts';
+import { createPause } from '../time/pause.ts';
 
 /** Access rows examined, traces looked up, and files listed. */
 const MAX_ROWS = 50_000;

@@ -3,13 +3,13 @@ import type { DatabaseFile, PendingReceipt } from '../contracts/erasure.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { AuditRecord } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { writeAudit } from '../audit.ts';
+import { writeAudit } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
-import type { IdSource } from '../ids.ts';
-import { readRows } from '../page.ts';
-import { toTime, toTimeOrNull } from '../time.ts';
+import type { IdSource } from '../ids/ids.ts';
+import { readRows } from '../lists/page.ts';
+import { toTime, toTimeOrNull } from '../time/time.ts';
 import { listCopies } from './copies.ts';
 
 /** What a receipt says is pending until the pages are written anew. */

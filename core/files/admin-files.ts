@@ -1,4 +1,4 @@
-import { toAuditRecord } from '../audit.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
 import type { AuditCaller as AdminCaller } from '../contracts/plugin.ts';
 import type { FileKey } from '../contracts/records.ts';
 import { noTrace } from '../telemetry/tracer.ts';

@@ -11,9 +11,9 @@ import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
 import { Draft, type DraftCaller } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
-import { toIdMs } from '../id-time.ts';
+import { toIdMs } from '../ids/id-time.ts';
 import { parseUserId, toScope } from './paths.ts';
-import type { InstanceIds } from '../ids.ts';
+import type { InstanceIds } from '../ids/ids.ts';
 import type { WriteHealth } from './write-health.ts';
 
 /** A change of one or more files, before it is made. */

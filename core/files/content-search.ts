@@ -1,19 +1,19 @@
-import { writeAudit } from '../audit.ts';
+import { writeAudit } from '../telemetry/audit.ts';
 import type { FileContent, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { chunk } from '../group-by.ts';
-import type { IdSource } from '../ids.ts';
-import { parsePage, readByKey, toCursor } from '../page.ts';
-import { createPause } from '../pause.ts';
+import { chunk } from '../lists/group-by.ts';
+import type { IdSource } from '../ids/ids.ts';
+import { parsePage, readByKey, toCursor } from '../lists/page.ts';
+import { createPause } from '../time/pause.ts';
 import type {
   ContentSearchAnswer,
   ContentSearchQuery,
   FoundFile,
 } from '../schemas/content-search.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import type { AdminCaller } from './admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
-import { takeEnd, takeStart } from '../take-text.ts';
+import { takeEnd, takeStart } from '../encoding/take-text.ts';
 
 /** The most files and bytes that one page looks at. */
 const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;

@@ -16,8 +16,8 @@ import { appendToChain } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
-import { toIdMs } from '../id-time.ts';
-import { createScopeIds, type InstanceIds } from '../ids.ts';
+import { toIdMs } from '../ids/id-time.ts';
+import { createScopeIds, type InstanceIds } from '../ids/ids.ts';
 import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
 import { NO_LINES } from '../telemetry/shown-lines.ts';
 

@@ -13,7 +13,7 @@ import type {
 import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
-import { answerList } from '../page.ts';
+import { answerList } from '../lists/page.ts';
 import {
   fileNotFound,
   parsePhysicalPath,
@@ -26,7 +26,7 @@ import {
 } from './paths.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { listUsers } from './user-list.ts';
-import { parseTime, toTime, toTimeOrNull } from '../time.ts';
+import { parseTime, toTime, toTimeOrNull } from '../time/time.ts';
 
 /** Reads users and files for the admin, without access rows. */
 export interface FileLists {

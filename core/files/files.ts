@@ -9,7 +9,7 @@ import { checkContent, checkLineRange, checkReason, sliceLines } from './content
 import { deletion, type DraftCaller } from './draft.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
-import { answerList } from '../page.ts';
+import { answerList } from '../lists/page.ts';
 import { applyPatch } from './patch.ts';
 import {
   fileNotFound,
@@ -19,7 +19,7 @@ import {
   type PathPrefix,
   toVirtualPath,
 } from './paths.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines } from '../telemetry/shown-lines.ts';
 

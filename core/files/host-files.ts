@@ -8,7 +8,7 @@ import { parseHostActor } from './actor.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
 import { type DraftCaller, type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
-import { isUuid } from '../ids.ts';
+import { isUuid } from '../ids/ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines } from '../telemetry/shown-lines.ts';

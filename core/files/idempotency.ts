@@ -3,7 +3,7 @@ import type { Storage } from '../contracts/storage.ts';
 import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from './content.ts';
-import { toIdMs } from '../id-time.ts';
+import { toIdMs } from '../ids/id-time.ts';
 import { checkNotErased } from './hold.ts';
 import { parseUserId, toScope } from './paths.ts';
 

@@ -1,4 +1,4 @@
-import { type AuditEntry, toAuditRecord } from '../audit.ts';
+import { type AuditEntry, toAuditRecord } from '../telemetry/audit.ts';
 import type { FileKey, FileState, NewRevision, PrunedRevision } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ImportOutcome, OnExisting } from '../schemas/archive.ts';

@@ -5,7 +5,7 @@ import { type MarkdownLine, readStructure } from '../markdown/structure.ts';
 import { findLineEnd, type LineEnd, withLineEnds } from './line-ends.ts';
 import { PatchBudget } from './patch-budget.ts';
 import { applySplices, findEdit, type Splice } from './replace-text.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** The most line numbers that the error of an ambiguous edit lists. */
 const NAMED_LINES = 20;

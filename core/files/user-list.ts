@@ -2,10 +2,10 @@ import type { AdminUser, ListAnswer, UserListQuery } from '../contracts/admin.ts
 import type { UserListing } from '../contracts/records.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { answerList, PAGE_LIMITS, readRows } from '../page.ts';
+import { answerList, PAGE_LIMITS, readRows } from '../lists/page.ts';
 import { parseUserId } from './paths.ts';
 import type { UserSort } from '../schemas/users.ts';
-import { parseTime, toTimeOrNull } from '../time.ts';
+import { parseTime, toTimeOrNull } from '../time/time.ts';
 
 /** What users are sorted by: whole numbers, -1 for never and for what cannot be known. */
 const FIGURES: Readonly<Record<Exclude<UserSort, 'userId'>, (user: UserListing) => number>> = {

@@ -1,5 +1,5 @@
 import type { LeaseStore } from '../contracts/storage.ts';
-import { withDeadline } from '../deadline.ts';
+import { withDeadline } from '../time/deadline.ts';
 import { type ErrorCode, MemoryError, toMemoryError } from '../errors.ts';
 
 /** Whether the latest writes to the database succeeded. */

@@ -1,6 +1,6 @@
 import type { BlamedLines, ReadBefore } from '../contracts/admin.ts';
 import type { LogStore } from '../contracts/storage.ts';
-import { toTimeOrNull } from '../time.ts';
+import { toTimeOrNull } from '../time/time.ts';
 import type { BlamedRange } from './blame.ts';
 import { listReadBefore } from './read-before.ts';
 

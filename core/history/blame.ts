@@ -1,7 +1,7 @@
 import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
 import type { RevisionStore } from '../contracts/storage.ts';
 import { countLines, hashText } from '../files/content.ts';
-import { createPause } from '../pause.ts';
+import { createPause } from '../time/pause.ts';
 import { applyDelta, blankDelta, diffTexts, type Hunk } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { damagedHistory } from './texts.ts';

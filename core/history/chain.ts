@@ -8,7 +8,7 @@ import type {
 import type { PruneOptions } from '../contracts/storage.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { createScopeIds, randomHex } from '../ids.ts';
+import { createScopeIds, randomHex } from '../ids/ids.ts';
 
 /**
  * The chain of a scope's revisions. All hashes are SHA-256 in lower-case hex:

@@ -1,7 +1,7 @@
 import type { CoverOptions, Storage, UncoveredFile } from '../contracts/storage.ts';
-import { toAuditRecord } from '../audit.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
 import { hashText } from '../files/content.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import { type Base, sealBases } from './chain.ts';
 import { followSteps } from './texts.ts';
 

@@ -1,7 +1,7 @@
 import type { Storage } from '../contracts/storage.ts';
 import type { Rewriter } from '../erase/rewriter.ts';
 import type { AdminFiles } from '../files/admin-files.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type { Texts } from './texts.ts';
 
 /** What the parts of the history work with. */

@@ -1,7 +1,7 @@
 import type { FileKey, RevisionRecord } from '../contracts/records.ts';
 import type { FileStore, RevisionStore } from '../contracts/storage.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { createPause } from '../pause.ts';
+import { createPause } from '../time/pause.ts';
 import { createOlderText, createStepReader, findRestored, readRevisions } from './blame.ts';
 import type { Hunk } from './delta.ts';
 

@@ -1,10 +1,10 @@
 import type { PruneAnswer, PruneRequest } from '../contracts/admin.ts';
-import { toAuditRecord } from '../audit.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
 import type { PruneFilter } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
-import { parseTimeOrNull } from '../time.ts';
+import { parseTimeOrNull } from '../time/time.ts';
 import { sealPruned } from './chain.ts';
 import type { HistoryParts } from './history-parts.ts';
 

@@ -1,5 +1,5 @@
 import type { RedactAnswer, RedactRequest } from '../contracts/admin.ts';
-import { toAuditRecord } from '../audit.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
 import type { ErasureStore, RedactCurrent } from '../contracts/erasure.ts';
 import type { FileKey, NewRevision, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
@@ -9,7 +9,7 @@ import { DATABASE_FILE } from '../erase/rewriter.ts';
 import { memoryHeld } from '../files/hold.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { readRows } from '../page.ts';
+import { readRows } from '../lists/page.ts';
 import { sealContent } from './chain.ts';
 import { blankDelta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';

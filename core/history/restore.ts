@@ -14,8 +14,8 @@ import {
   toPhysicalPath,
   toScope,
 } from '../files/paths.ts';
-import { createPause } from '../pause.ts';
-import { parseTime, toTime } from '../time.ts';
+import { createPause } from '../time/pause.ts';
+import { parseTime, toTime } from '../time/time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
 import type { Revisions } from './revisions.ts';
 import {

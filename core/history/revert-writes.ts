@@ -4,10 +4,10 @@ import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
-import { groupBy } from '../group-by.ts';
-import { readRows } from '../page.ts';
-import { createPause } from '../pause.ts';
-import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
+import { groupBy } from '../lists/group-by.ts';
+import { readRows } from '../lists/page.ts';
+import { createPause } from '../time/pause.ts';
+import { parseTime, parseTimeOrNull, toTime } from '../time/time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
 import type { HistoryParts } from './history-parts.ts';
 import {

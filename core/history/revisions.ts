@@ -25,9 +25,9 @@ import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import type { AdminAuthor, AdminCaller, AdminWritten, Restoration } from '../files/admin-files.ts';
-import { isUuid } from '../ids.ts';
-import { answerList, readRows } from '../page.ts';
-import { createPause } from '../pause.ts';
+import { isUuid } from '../ids/ids.ts';
+import { answerList, readRows } from '../lists/page.ts';
+import { createPause } from '../time/pause.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
@@ -51,7 +51,7 @@ import {
   toScope,
   toUserId,
 } from '../files/paths.ts';
-import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
+import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time/time.ts';
 import { TRIES } from './write-batches.ts';
 
 /** The history of memory files: reading, reverting and pruning revisions. */

@@ -3,11 +3,11 @@ import type { RunRevision } from '../contracts/plugin.ts';
 import type { RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from '../files/content.ts';
-import { lookAgain } from '../look-again.ts';
-import { createPause } from '../pause.ts';
+import { lookAgain } from '../maintenance/look-again.ts';
+import { createPause } from '../time/pause.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** The contents that a storage's revisions lead to. */
 export interface Texts {

@@ -2,7 +2,7 @@ import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts'
 import type { FileAt, RevisionStore } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import type { HistoryParts } from './history-parts.ts';
 
 /** The most files that one call of {@link memoryAt} examines. */

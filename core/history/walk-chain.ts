@@ -1,7 +1,7 @@
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { readByKey, readRows } from '../page.ts';
+import { readByKey, readRows } from '../lists/page.ts';
 import { chainStart, hashRow, linkHash } from './chain.ts';
 
 const PAGE_ROWS = 500;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { embeddedIpv4, toGroups, withoutZone } from '../ip.ts';
+import { embeddedIpv4, toGroups, withoutZone } from '../network/ip.ts';
 
 /**
  * The client's address. Behind a trusted proxy, this is the last address in `X-Forwarded-For`,

@@ -2,7 +2,7 @@ import Koa, { type Context, type Middleware, type Next } from 'koa';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { Core } from '../service.ts';
-import { CALL_DEADLINE_MS } from '../deadline.ts';
+import { CALL_DEADLINE_MS } from '../time/deadline.ts';
 import { MemoryError } from '../errors.ts';
 import { BODY_LIMITS } from './body.ts';
 import { describeError } from '../describe-error.ts';

@@ -3,8 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { invalidField, MemoryError } from '../errors.ts';
-import { type ForeignJsonError, foreignJsonSteps, parseForeignJson } from '../foreign-json.ts';
-import { inSlices } from '../pause.ts';
+import {
+  type ForeignJsonError,
+  foreignJsonSteps,
+  parseForeignJson,
+} from '../encoding/foreign-json.ts';
+import { inSlices } from '../time/pause.ts';
 
 /** Limits of a JSON body, beside its size. */
 export const BODY_LIMITS = {

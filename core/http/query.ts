@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../contracts/tool.ts';
 import { invalidField } from '../errors.ts';
 import { compileSchema } from '../schemas/validate.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 type Query = Record<string, unknown>;
 

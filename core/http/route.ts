@@ -5,7 +5,7 @@ import { Router, type RouterMiddleware } from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { Logger } from '../contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
-import { msLeft, withDeadline } from '../deadline.ts';
+import { msLeft, withDeadline } from '../time/deadline.ts';
 import {
   invalidField,
   MemoryError,
@@ -13,8 +13,8 @@ import {
   toErrorBody,
   toMemoryError,
 } from '../errors.ts';
-import { newTraceId } from '../ids.ts';
-import { isProviderError } from '../provider-failure.ts';
+import { newTraceId } from '../ids/ids.ts';
+import { isProviderError } from '../providers/provider-failure.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
 import { parseTraceparent } from '../telemetry/trace-context.ts';
 import { clientAddress } from './address.ts';

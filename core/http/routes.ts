@@ -4,7 +4,7 @@ import type { Core } from '../service.ts';
 import { readConsoleFiles } from './console-files.ts';
 import { readDocs } from './docs.ts';
 import { createOpenApi } from './openapi.ts';
-import { findPackageRoot } from '../package-root.ts';
+import { findPackageRoot } from '../packages/package-root.ts';
 import { accessLogsRoutes } from './routes/access-logs.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { backupRoutes } from './routes/backup.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { devNull } from 'node:os';
 import type { Logger } from '../contracts/logger.ts';
 import { MemoryError, toErrorBody } from '../errors.ts';
-import { newTraceId } from '../ids.ts';
+import { newTraceId } from '../ids/ids.ts';
 import { REQUEST_ID } from './route.ts';
 
 /** How long `close` waits for running requests. */

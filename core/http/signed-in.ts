@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { RouteDefinition } from '../contracts/route.ts';
-import { withDeadline } from '../deadline.ts';
+import { withDeadline } from '../time/deadline.ts';
 import { MemoryError } from '../errors.ts';
 import { parseUserId } from '../files/paths.ts';
 

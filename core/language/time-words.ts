@@ -1,4 +1,4 @@
-import { groupBy } from '../group-by.ts';
+import { groupBy } from '../lists/group-by.ts';
 import { WordTable } from './word-table.ts';
 
 /**

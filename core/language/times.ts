@@ -1,4 +1,4 @@
-import { atOnce } from '../pause.ts';
+import { atOnce } from '../time/pause.ts';
 import { findMonths, listDates, toIsoDate } from './dates.ts';
 import { NUMBER_WORDS } from './number-words.ts';
 import { fold } from './fold.ts';

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type { BackupFile } from '../schemas/jobs.ts';
 
 /** How often progress is reported. */

@@ -1,5 +1,5 @@
 import type { Storage } from '../contracts/storage.ts';
-import { listTemporaryFolders, removeLeftovers } from '../temporary-folders.ts';
+import { listTemporaryFolders, removeLeftovers } from './temporary-folders.ts';
 import { removeUnmoved } from './backup.ts';
 
 /**

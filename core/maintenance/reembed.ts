@@ -1,10 +1,10 @@
 import type { EmbeddingProgress } from '../contracts/admin.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { writeAudit } from '../audit.ts';
+import { writeAudit } from '../telemetry/audit.ts';
 import { MemoryError } from '../errors.ts';
 import type { EmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 
 /**
  * Drops the vectors of all passages, audited, and recreates them in the background; meanwhile finds

@@ -1,9 +1,9 @@
 import type { Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { writeAudit } from '../audit.ts';
+import { writeAudit } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type { Reindexing } from '../schemas/jobs.ts';
 import type { Indexer } from '../search/index/indexer.ts';
 

@@ -1,15 +1,15 @@
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { ObservationStore, PruneCount, Storage } from '../contracts/storage.ts';
-import { toAuditRecord } from '../audit.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type { RetentionCounts } from '../schemas/jobs.ts';
 import { sealPruned } from '../history/chain.ts';
 import { coverFiles } from '../history/cover.ts';
-import { removeLeftovers } from '../temporary-folders.ts';
+import { removeLeftovers } from './temporary-folders.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PERIOD_MS = 60 * 60 * 1000;

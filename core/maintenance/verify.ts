@@ -9,7 +9,7 @@ import type {
 } from '../contracts/records.ts';
 import type { IndexText, IndexView, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
-import { chunk } from '../group-by.ts';
+import { chunk } from '../lists/group-by.ts';
 import { indexFile } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
@@ -17,12 +17,12 @@ import { hashBase } from '../history/chain.ts';
 import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { hashText } from '../files/content.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { toIdMs } from '../id-time.ts';
-import { DOUBT_MS } from '../look-again.ts';
-import { assertGoesOn, readRows } from '../page.ts';
-import { createPause, inSlices } from '../pause.ts';
+import { toIdMs } from '../ids/id-time.ts';
+import { DOUBT_MS } from './look-again.ts';
+import { assertGoesOn, readRows } from '../lists/page.ts';
+import { createPause, inSlices } from '../time/pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import { verifyChain } from './verify-chain.ts';
 
 /** Options of {@link verifyMemory}. */

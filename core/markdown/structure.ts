@@ -1,4 +1,4 @@
-import { atOnce } from '../pause.ts';
+import { atOnce } from '../time/pause.ts';
 import { countDefinitionLines } from './definitions.ts';
 import { readFrontMatter } from './front-matter.ts';
 import { type HtmlEnd, opensHtmlBlock } from './html-block.ts';

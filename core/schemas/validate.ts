@@ -3,7 +3,7 @@ import formatsModule from 'ajv-formats';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { removeAbsentNulls } from './absent-nulls.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** One fault of a value: where, as a JSON pointer (`/edits/0/oldText`), and why. */
 export interface SchemaIssue {

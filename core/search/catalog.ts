@@ -2,8 +2,8 @@ import type { PathPrefix } from '../files/paths.ts';
 import { toVirtualPath } from '../files/paths.ts';
 import { isNamed, listSections } from '../markdown/sections.ts';
 import { readStructureInSteps } from '../markdown/structure.ts';
-import { createPause, inSlices, type Pause } from '../pause.ts';
-import { takeStart } from '../take-text.ts';
+import { createPause, inSlices, type Pause } from '../time/pause.ts';
+import { takeStart } from '../encoding/take-text.ts';
 import type { MemoryFiles, SizedFile } from './memory-files.ts';
 
 /** A file with the first heading of its text. */

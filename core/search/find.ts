@@ -4,7 +4,7 @@ import type { ModelKey } from '../contracts/vectors.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import {
   parseUserId,
   parseVirtualPrefix,
@@ -16,8 +16,8 @@ import type { FusionWeights } from './rank/fuse.ts';
 import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { createPause } from '../pause.ts';
-import { parseTimeOrNull, toTime } from '../time.ts';
+import { createPause } from '../time/pause.ts';
+import { parseTimeOrNull, toTime } from '../time/time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
 import { orderByTime, type TimedHit, toTimeRequest, widenRequest } from './time/find-in-time.ts';

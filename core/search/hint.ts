@@ -1,5 +1,5 @@
-import { takeStart } from '../take-text.ts';
-import { toTime } from '../time.ts';
+import { takeStart } from '../encoding/take-text.ts';
+import { toTime } from '../time/time.ts';
 import type { PathPrefix } from '../files/paths.ts';
 import { countFiles, nameFiles, quoteName, toName } from './catalog.ts';
 import type { MemoryFiles } from './memory-files.ts';

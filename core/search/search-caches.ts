@@ -10,7 +10,7 @@ import type {
   KnownBlobs,
   StaleFile,
 } from '../contracts/storage.ts';
-import { inSlices, type Pause } from '../pause.ts';
+import { inSlices, type Pause } from '../time/pause.ts';
 import type { PassageVectors } from './embedding/passage-vectors.ts';
 import { type LengthsRow, ScopeLengths } from './index/collection.ts';
 import { LENGTHS_TERM } from './index/postings.ts';

@@ -7,8 +7,8 @@ import type {
   StaleFile,
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
-import { groupBy } from '../group-by.ts';
-import { createPause } from '../pause.ts';
+import { groupBy } from '../lists/group-by.ts';
+import { createPause } from '../time/pause.ts';
 import { unpackHashes } from './embedding/embedded-text.ts';
 import { PassageVectors } from './embedding/passage-vectors.ts';
 import {

@@ -3,7 +3,7 @@ import type { IndexFileKey, IndexState, IndexStore, IndexView } from '../contrac
 import type { Trace } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { MemoryError } from '../errors.ts';
-import { createPause } from '../pause.ts';
+import { createPause } from '../time/pause.ts';
 import type { PathPrefix } from '../files/paths.ts';
 import type { Collection, CollectionFile } from './index/collection.ts';
 import type { Indexer } from './index/indexer.ts';

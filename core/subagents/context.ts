@@ -9,7 +9,7 @@ import { newestOf } from '../search/time/line-times.ts';
 import { openMemoryAt, parseAsOf, type PastMemory } from '../search/time/memory-at.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import { findMarked, withoutShown } from './context/always.ts';
 import { gather, type Gathered, search } from './context/gather.ts';
 import { type Catalog, type CatalogSource, listCatalog } from './context/list-catalog.ts';

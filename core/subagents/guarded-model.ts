@@ -9,8 +9,8 @@ import {
   type FailureReason,
   readFailure,
   toProviderError,
-} from '../provider-failure.ts';
-import type { ProviderHealth } from '../provider-health.ts';
+} from '../providers/provider-failure.ts';
+import type { ProviderHealth } from '../providers/provider-health.ts';
 
 /** Characters of a reply: far more than what anybody asks for has. */
 const REPLY_LENGTH = 200_000;

@@ -6,9 +6,9 @@ import type {
 import type { ToolCall } from '../contracts/tool.ts';
 import type { PromptText } from '../edits/prompt-text.ts';
 import type { MemoryError } from '../errors.ts';
-import { createProviderError, REFUSALS } from '../provider-failure.ts';
-import { CircuitBreaker } from '../circuit-breaker.ts';
-import { beforeDeadline } from '../deadline.ts';
+import { createProviderError, REFUSALS } from '../providers/provider-failure.ts';
+import { CircuitBreaker } from '../providers/circuit-breaker.ts';
+import { beforeDeadline } from '../time/deadline.ts';
 import { toModelError } from './guarded-model.ts';
 
 /** The model as tools ask it: in time, inside a span of their call, and left alone when down. */

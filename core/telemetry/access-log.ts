@@ -7,14 +7,14 @@ import type {
 } from '../contracts/admin.ts';
 import type { AccessRecord } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { answerList } from '../page.ts';
+import { answerList } from '../lists/page.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
   parseUserId,
   toPhysicalPath,
 } from '../files/paths.ts';
-import { parseTimeOrNull, toTime } from '../time.ts';
+import { parseTimeOrNull, toTime } from '../time/time.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { parseLines } from './shown-lines.ts';
 

@@ -1,7 +1,7 @@
 import type { AccessRecord } from '../contracts/records.ts';
 import type { ToolCall, Trace } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { NO_LINES } from './shown-lines.ts';
 

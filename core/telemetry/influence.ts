@@ -7,9 +7,9 @@ import { fileNotFound, parsePhysicalPath, parseUserId, toPhysicalPath } from '..
 import { followLine, type LineHistory } from '../history/line-history.ts';
 import { noteDamage } from '../history/texts.ts';
 import { type Revisions, toAdminRevision } from '../history/revisions.ts';
-import { isUuid } from '../ids.ts';
-import { answerList } from '../page.ts';
-import { parseTimeOrNull } from '../time.ts';
+import { isUuid } from '../ids/ids.ts';
+import { answerList } from '../lists/page.ts';
+import { parseTimeOrNull } from '../time/time.ts';
 import { toAdminAccess } from './access-log.ts';
 import { showsLine } from './shown-lines.ts';
 

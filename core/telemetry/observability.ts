@@ -22,7 +22,7 @@ import type {
 } from '../contracts/admin.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { answerList } from '../page.ts';
+import { answerList } from '../lists/page.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';

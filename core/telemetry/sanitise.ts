@@ -1,5 +1,5 @@
 import type { SpanAttributes } from '../contracts/records.ts';
-import { takeStart } from '../take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /**
  * The attributes that an event may carry: counts, sizes, versions, model names and token counts.

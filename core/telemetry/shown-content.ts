@@ -4,7 +4,7 @@ import { toMemoryError } from '../errors.ts';
 import { sliceLines } from '../files/content.ts';
 import { parsePhysicalPath } from '../files/paths.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { createPause } from '../pause.ts';
+import { createPause } from '../time/pause.ts';
 
 interface ShownDependencies {
   storage: Pick<Storage, 'revisions'>;

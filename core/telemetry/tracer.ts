@@ -9,8 +9,8 @@ import type {
 import type { Span, Trace } from '../contracts/tool.ts';
 import type { TraceContext } from '../contracts/trace-exporter.ts';
 import { type MemoryError, toMemoryError } from '../errors.ts';
-import { newSpanId, newTraceId } from '../ids.ts';
-import { explainProviderError } from '../provider-failure.ts';
+import { newSpanId, newTraceId } from '../ids/ids.ts';
+import { explainProviderError } from '../providers/provider-failure.ts';
 import { sanitiseAttributes } from './sanitise.ts';
 
 /** The most spans that a call records; later ones are dropped. */

@@ -9,7 +9,7 @@ import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { toAdminAccess } from './access-log.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { toTime } from '../time.ts';
+import { toTime } from '../time/time.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readShown } from './shown-content.ts';
 

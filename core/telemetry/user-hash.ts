@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { ConfigStore } from '../contracts/storage.ts';
-import { readInstallationKey } from '../installation-key.ts';
+import { readInstallationKey } from './installation-key.ts';
 
 const DIGITS = 32;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { parseForeignJson } from '../foreign-json.ts';
+import { parseForeignJson } from '../encoding/foreign-json.ts';
 import type { GenerateResult, ModelProvider } from '../contracts/model-provider.ts';
 import {
   assertRefused,

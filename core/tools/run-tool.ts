@@ -8,22 +8,22 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../contracts/tool.ts';
-import { CALL_DEADLINE_MS, msLeft, withDeadline } from '../deadline.ts';
+import { CALL_DEADLINE_MS, msLeft, withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, notRun, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
-import type { IdSource } from '../ids.ts';
+import type { IdSource } from '../ids/ids.ts';
 import { hashText } from '../files/content.ts';
 import { parseUserId, toScope, type UserId } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import { createRateLimit } from '../rate-limit.ts';
+import { createRateLimit } from '../network/rate-limit.ts';
 import type { ListedTool } from '../schemas/tools.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
 import { parseTraceId, parseTraceparent } from '../telemetry/trace-context.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
 import { parseActor } from '../files/actor.ts';
-import { isTimeZone } from '../time-zone.ts';
-import { takeStart } from '../take-text.ts';
+import { isTimeZone } from '../time/time-zone.ts';
+import { takeStart } from '../encoding/take-text.ts';
 
 /** Names that the service alone may give a caller. */
 type ReservedActor = 'playground' | 'dream-agent';

@@ -1,5 +1,5 @@
 import type { Plugin } from '../../core/contracts/plugin.ts';
-import { CircuitBreaker } from '../../core/circuit-breaker.ts';
+import { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { dreamRoutes } from './routes/list.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createScheduler, type Scheduler, type TickReport } from './scheduler.ts';

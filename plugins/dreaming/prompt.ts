@@ -7,7 +7,7 @@ import {
   type PromptText,
   toPromptLine,
 } from '../../core/edits/prompt-text.ts';
-import { toLocalDay } from '../../core/time.ts';
+import { toLocalDay } from '../../core/time/time.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 
 /** Kept with every run. Whoever changes a word of the prompt gives it another version. */

@@ -7,7 +7,7 @@ import type {
 import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import type { CircuitBreaker } from '../../core/circuit-breaker.ts';
+import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { keepLease, type KeptLease } from './lease.ts';
 import type { Semaphore } from './semaphore.ts';

@@ -22,7 +22,7 @@ import {
 import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** The runs of this process, and what people do with the runs of all. */
 export interface Runs {

@@ -1,7 +1,7 @@
 import type { Host, PluginDreams } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import type { CircuitBreaker } from '../../core/circuit-breaker.ts';
+import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { judgeUser, type SkipReason } from './eligibility.ts';
 import { keepLease, type KeptLease } from './lease.ts';
 import type { Runs } from './runs.ts';

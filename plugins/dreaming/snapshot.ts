@@ -6,7 +6,7 @@ import { listNumbered } from '../../core/edits/numbered.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
 import { findLinks } from '../../core/files/links.ts';
-import { createPause, inSlices } from '../../core/pause.ts';
+import { createPause, inSlices } from '../../core/time/pause.ts';
 import {
   formatPlace,
   inOrderOfChange,

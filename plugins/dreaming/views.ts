@@ -6,7 +6,7 @@ import type {
   AdminDreamRun,
   AdminDreamRunDetail,
 } from '../../core/schemas/dreams.ts';
-import { toTime, toTimeOrNull } from '../../core/time.ts';
+import { toTime, toTimeOrNull } from '../../core/time/time.ts';
 import { judgeUser, type Circumstances } from './eligibility.ts';
 import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operations.ts';
 import type { AdminDreamUser } from './routes/answers.ts';

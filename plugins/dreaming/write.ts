@@ -15,7 +15,7 @@ import { DREAM_LOG, toLogged } from './dream-log.ts';
 import type { WrittenOperations } from './life-cycle.ts';
 import { type OpenWrite, pathsOf, type RunOperation } from './operations.ts';
 import { ACTOR, type ActiveRun } from './run.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** How often a write is planned again while others write the same files. */
 const TRIES = 5;

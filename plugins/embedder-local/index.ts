@@ -3,12 +3,15 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Type from 'typebox';
-import { parseForeignJson } from '../../core/foreign-json.ts';
+import { parseForeignJson } from '../../core/encoding/foreign-json.ts';
 import { ConfigError } from '../../core/config/error.ts';
 import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type { Embedder } from '../../core/contracts/embedder.ts';
-import { findEmbeddingModel, USUAL_MAX_TOKENS } from '../../core/embedding-models.ts';
-import { createProviderError, type ProviderFailure } from '../../core/provider-failure.ts';
+import { findEmbeddingModel, USUAL_MAX_TOKENS } from '../../core/providers/embedding-models.ts';
+import {
+  createProviderError,
+  type ProviderFailure,
+} from '../../core/providers/provider-failure.ts';
 import type { FromWorker, ToWorker, WorkerOptions } from './worker.ts';
 
 /** Small, and reads about a hundred languages: 118 MB to download. */

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ProviderFailure } from '../../core/provider-failure.ts';
+import type { ProviderFailure } from '../../core/providers/provider-failure.ts';
 
 /** What the thread has to know of the model. */
 export interface WorkerOptions {

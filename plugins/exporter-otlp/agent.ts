@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import { MemoryError } from '../../core/errors.ts';
-import { createTunnelAgent, findProxy } from '../../core/proxy.ts';
+import { createTunnelAgent, findProxy } from '../../core/network/proxy.ts';
 
 /** The connections to the collector. */
 export interface Agents {

@@ -5,7 +5,7 @@ import { type Agents, openAgents } from './agent.ts';
 import type { OtlpSdk } from './sdk.ts';
 import type { OtlpSettings } from './settings.ts';
 import { countSpans, createTraces } from './spans.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** In UTF-16 units: what a log line quotes of a failure. */
 const REASON_LIMIT = 200;

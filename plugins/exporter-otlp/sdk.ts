@@ -2,7 +2,7 @@ import type * as api from '@opentelemetry/api';
 import type * as json from '@opentelemetry/exporter-trace-otlp-http';
 import type * as resources from '@opentelemetry/resources';
 import type * as node from '@opentelemetry/sdk-trace-node';
-import { importPeer } from '../../core/import-peer.ts';
+import { importPeer } from '../../core/packages/import-peer.ts';
 import type { Protocol } from './settings.ts';
 
 /** The parts of OpenTelemetry that are used here. */

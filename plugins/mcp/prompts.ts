@@ -8,9 +8,9 @@ import {
   toPromptLines,
 } from '../../core/edits/prompt-text.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { parseTime, toTime } from '../../core/time.ts';
+import { parseTime, toTime } from '../../core/time/time.ts';
 import { type Call, listAllFiles } from './resources.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** What a user picks in the app: a text that is put to the model, with what memory holds already in it. */
 interface Prompt {

@@ -11,7 +11,7 @@ import type {
   ToolRunner,
 } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 const SCHEME = 'memory://';
 const PAGE_SIZE = 100;

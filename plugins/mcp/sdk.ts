@@ -2,7 +2,7 @@ import type * as server from '@modelcontextprotocol/sdk/server/index.js';
 import type * as stdio from '@modelcontextprotocol/sdk/server/stdio.js';
 import type * as types from '@modelcontextprotocol/sdk/types.js';
 import type * as validation from '@modelcontextprotocol/sdk/validation/ajv';
-import { importPeer } from '../../core/import-peer.ts';
+import { importPeer } from '../../core/packages/import-peer.ts';
 
 const PACKAGE = '@modelcontextprotocol/sdk';
 

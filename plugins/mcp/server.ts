@@ -3,7 +3,7 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError, toolNotFound } from '../../core/errors.ts';
-import { memoryInstructions } from '../../core/memory-instructions.ts';
+import { memoryInstructions } from '../../core/tools/memory-instructions.ts';
 import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
 import { nameTools, type ToolNames } from '../../core/schemas/tool-prefix.ts';
 import { toProtocolError } from './protocol-error.ts';
@@ -17,7 +17,7 @@ import {
 } from './resources.ts';
 import type { McpSdk } from './sdk.ts';
 import { toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** What a client is given. */
 export interface McpOptions {

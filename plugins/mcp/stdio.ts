@@ -6,7 +6,7 @@ import {
   type ForeignJsonError,
   type JsonLimits,
   parseForeignJson,
-} from '../../core/foreign-json.ts';
+} from '../../core/encoding/foreign-json.ts';
 import { importSdk } from './sdk.ts';
 import { createMcpServer, hasResources, type McpOptions } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';

@@ -7,9 +7,9 @@ import type {
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
-import { importPeer } from '../../core/import-peer.ts';
-import { createProviderError } from '../../core/provider-failure.ts';
-import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
+import { importPeer } from '../../core/packages/import-peer.ts';
+import { createProviderError } from '../../core/providers/provider-failure.ts';
+import { findJson, parseReply, withoutFirstThoughts } from '../../core/encoding/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
 import { isListed } from '../provider-http/check-model.ts';
 import { ProviderFault } from '../provider-http/fault.ts';

@@ -7,7 +7,7 @@ import type {
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
-import { findJson, parseReply, withoutFirstThoughts } from '../../core/json-reply.ts';
+import { findJson, parseReply, withoutFirstThoughts } from '../../core/encoding/json-reply.ts';
 import { readText, readTokens, toObject } from '../provider-http/answer.ts';
 import { isListed } from '../provider-http/check-model.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';

@@ -1,5 +1,5 @@
-import { parseForeignJson } from '../../core/foreign-json.ts';
-import type { FailureReason } from '../../core/provider-failure.ts';
+import { parseForeignJson } from '../../core/encoding/foreign-json.ts';
+import type { FailureReason } from '../../core/providers/provider-failure.ts';
 import { ProviderFault, readRetryAfter } from './fault.ts';
 import { isSafeCode, toSafeWords } from './safe-words.ts';
 

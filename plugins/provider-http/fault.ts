@@ -3,7 +3,7 @@ import {
   createProviderError,
   type FailureProblem,
   type FailureReason,
-} from '../../core/provider-failure.ts';
+} from '../../core/providers/provider-failure.ts';
 
 /** A failed call of a provider, before it becomes a `MemoryError`. */
 export class ProviderFault extends Error {

@@ -4,8 +4,13 @@ import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { isAllowedAddress, isAllowedBaseUrl } from '../../core/config/base-url.ts';
-import type { FailureProblem } from '../../core/provider-failure.ts';
-import { createTunnelAgent, findProxy, ProxyError, proxyHeaders } from '../../core/proxy.ts';
+import type { FailureProblem } from '../../core/providers/provider-failure.ts';
+import {
+  createTunnelAgent,
+  findProxy,
+  ProxyError,
+  proxyHeaders,
+} from '../../core/network/proxy.ts';
 import { ProviderFault } from './fault.ts';
 import { type AnswerLimits, readAnswer } from './read-answer.ts';
 

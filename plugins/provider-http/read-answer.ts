@@ -4,8 +4,8 @@ import {
   type ForeignJsonError,
   foreignJsonSteps,
   type JsonLimits,
-} from '../../core/foreign-json.ts';
-import { inSlices } from '../../core/pause.ts';
+} from '../../core/encoding/foreign-json.ts';
+import { inSlices } from '../../core/time/pause.ts';
 import { findErrorFault, toStatusFault } from './error-answer.ts';
 import { ProviderFault } from './fault.ts';
 

@@ -1,5 +1,5 @@
-import { PROVIDER_MESSAGE_CHARS } from '../../core/provider-failure.ts';
-import { takeStart } from '../../core/take-text.ts';
+import { PROVIDER_MESSAGE_CHARS } from '../../core/providers/provider-failure.ts';
+import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** A provider's words are read up to here. */
 const READ_CHARS = 400;

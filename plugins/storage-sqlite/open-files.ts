@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import { DOUBT_MS } from '../../core/look-again.ts';
+import { DOUBT_MS } from '../../core/maintenance/look-again.ts';
 import type { Damage } from '../storage-knex/write/damage.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';

@@ -10,7 +10,7 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { makeTemporaryFolder } from '../../core/temporary-folders.ts';
+import { makeTemporaryFolder } from '../../core/maintenance/temporary-folders.ts';
 import { Damage } from '../storage-knex/write/damage.ts';
 import type { SqlDatabase } from '../storage-knex/sql-database.ts';
 import type {

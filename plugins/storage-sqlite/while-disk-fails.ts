@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MemoryError } from '../../core/errors.ts';
-import { DOUBT_MS, isDoubtful, LOOK_MS } from '../../core/look-again.ts';
+import { DOUBT_MS, isDoubtful, LOOK_MS } from '../../core/maintenance/look-again.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 
 /**

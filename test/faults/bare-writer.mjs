@@ -21,7 +21,7 @@ const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 const [{ createFiles }, { createIdSource }, { noTrace }] = await Promise.all([
   load('core/files/files.js'),
-  load('core/ids.js'),
+  load('core/ids/ids.js'),
   load('core/telemetry/tracer.js'),
 ]);
 

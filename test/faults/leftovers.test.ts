@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { spoolArchive } from '../../core/archive/spool.ts';
-import { makeTemporaryFolder, preparePartial } from '../../core/temporary-folders.ts';
+import { makeTemporaryFolder, preparePartial } from '../../core/maintenance/temporary-folders.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { exportAll } from '../core/archive/archives.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';

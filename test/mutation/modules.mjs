@@ -34,11 +34,11 @@ export const MODULES = {
     ],
   },
   quotas: {
-    mutate: ['core/files/content.ts', 'core/files/patch-budget.ts', 'core/rate-limit.ts'],
+    mutate: ['core/files/content.ts', 'core/files/patch-budget.ts', 'core/network/rate-limit.ts'],
     tests: [
       'test/core/files/{content,draft,patch,patch-budget}.test.ts',
       'test/core/http/middleware/auth.test.ts',
-      'test/core/rate-limit.test.ts',
+      'test/core/network/rate-limit.test.ts',
     ],
   },
   authentication: {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { PATH_LIMITS, parsePhysicalPath } from '../../core/files/paths.ts';
-import { takeBytes } from '../../core/take-text.ts';
+import { takeBytes } from '../../core/encoding/take-text.ts';
 
 /** Letters of one to four bytes, signs that paths may hold, and emoji of several code points. */
 const letter = fc.oneof(

@@ -1,7 +1,7 @@
 import { examineInSteps, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { GUARDS } from '../../core/edits/guards.ts';
 import { repairLines, repairPaths } from '../../core/edits/repair.ts';
-import { atOnce } from '../../core/pause.ts';
+import { atOnce } from '../../core/time/pause.ts';
 import { DREAM_KINDS, parseEdits, REMEMBER_KINDS } from '../../core/edits/operations.ts';
 import type { EditedMemory } from '../../core/edits/workspace.ts';
 

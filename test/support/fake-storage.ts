@@ -33,7 +33,7 @@ import type {
   Storage,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { toIdMs } from '../../core/id-time.ts';
+import { toIdMs } from '../../core/ids/id-time.ts';
 import { emptyScope } from './empty-scope.ts';
 import { assertFileKey, assertScope, toPhysicalPath } from '../../core/files/paths.ts';
 

@@ -1,4 +1,4 @@
-import { ForeignJsonError } from '../../foreign-json.ts';
+import { ForeignJsonError } from '../../encoding/foreign-json.ts';
 import { MemoryError } from '../../errors.ts';
 import { invalidArchive } from '../invalid-archive.ts';
 import { isFields, parseText, unwrapJson } from './members.ts';

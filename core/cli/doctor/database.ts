@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Database, LoadedConfig } from '../../config/index.ts';
 import { openStorage } from '../../config/index.ts';
 import type { Storage, StorageExamination } from '../../contracts/storage.ts';
-import { checkStorageContract } from '../../storage-contract.ts';
+import { checkStorageContract } from '../../host/storage-contract.ts';
 import { findServer } from '../owner.ts';
 import { type Finding, ok, problem, toProblem, warning } from './finding.ts';
 

@@ -1,6 +1,6 @@
 import { openExporters, openTelemetryExporter, type LoadedConfig } from '../../config/index.ts';
 import type { TraceExporter } from '../../contracts/trace-exporter.ts';
-import { withDeadline } from '../../deadline.ts';
+import { withDeadline } from '../../time/deadline.ts';
 import { type Finding, off, ok, problem, toProblem } from './finding.ts';
 
 /** What an exporter may take for an export without spans. */

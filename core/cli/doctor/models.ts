@@ -1,6 +1,6 @@
 import { type LoadedConfig, openProvider, openVerifier } from '../../config/index.ts';
 import type { ModelProvider } from '../../contracts/model-provider.ts';
-import { explainProviderError } from '../../provider-failure.ts';
+import { explainProviderError } from '../../providers/provider-failure.ts';
 import { checkInTime, guardModel } from '../../subagents/guarded-model.ts';
 import { type Finding, off, ok, problem, toProblem, warning } from './finding.ts';
 

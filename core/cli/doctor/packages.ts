@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../../config/index.ts';
 import { MemoryError } from '../../errors.ts';
-import { findPeerVersion, importPeer, type PeerName } from '../../import-peer.ts';
+import { findPeerVersion, importPeer, type PeerName } from '../../packages/import-peer.ts';
 import { type Finding, off, ok, problem } from './finding.ts';
 
 const MCP_SDK = '@modelcontextprotocol/sdk';

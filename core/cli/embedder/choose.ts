@@ -1,7 +1,7 @@
 import { readDotEnv } from '../../config/environment.ts';
 import type { LoadedConfig } from '../../config/index.ts';
 import type { SettingKey } from '../../config/settings.ts';
-import { findPeerVersion } from '../../import-peer.ts';
+import { findPeerVersion } from '../../packages/import-peer.ts';
 import type { CommandContext } from '../command.ts';
 import { StartError } from '../failure.ts';
 import { askOllama, findOllama, type Ollama } from './ollama.ts';

@@ -1,5 +1,5 @@
-import { findEmbeddingModel } from '../../embedding-models.ts';
-import { parseForeignJson } from '../../foreign-json.ts';
+import { findEmbeddingModel } from '../../providers/embedding-models.ts';
+import { parseForeignJson } from '../../encoding/foreign-json.ts';
 
 /** An Ollama that answers. */
 export interface Ollama {

@@ -4,7 +4,7 @@ import { describeDatabase, loadConfig, type LoadedConfig } from '../../config/in
 import { parseSetting } from '../../config/parse.ts';
 import { settingOf, type SettingKey } from '../../config/settings.ts';
 import type { AdminStatus } from '../../contracts/admin.ts';
-import { useProxies } from '../../proxy.ts';
+import { useProxies } from '../../network/proxy.ts';
 import type { CommandContext } from '../command.ts';
 import { awaitVectors, embedHere } from '../embed-memory.ts';
 import { StartError } from '../failure.ts';

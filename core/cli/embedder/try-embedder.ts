@@ -2,10 +2,10 @@ import { ConfigError } from '../../config/error.ts';
 import { type LoadedConfig, openProvider } from '../../config/index.ts';
 import type { SettingKey } from '../../config/settings.ts';
 import type { Embedder } from '../../contracts/embedder.ts';
-import { LONGEST_STEP_MS } from '../../deadline.ts';
-import { type EmbeddingModelFamily, findEmbeddingModel } from '../../embedding-models.ts';
+import { LONGEST_STEP_MS } from '../../time/deadline.ts';
+import { type EmbeddingModelFamily, findEmbeddingModel } from '../../providers/embedding-models.ts';
 import { toMemoryError } from '../../errors.ts';
-import { explainProviderError } from '../../provider-failure.ts';
+import { explainProviderError } from '../../providers/provider-failure.ts';
 import { createEmbedding } from '../../search/embedding/embedding.ts';
 import { awaitEmbedder } from '../await-embedder.ts';
 

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../config/error.ts';
 import { loadConfig } from '../../config/index.ts';
 import { MemoryError } from '../../errors.ts';
-import { PAGE_LIMITS } from '../../page.ts';
+import { PAGE_LIMITS } from '../../lists/page.ts';
 import type { ListAnswer } from '../../schemas/shapes.ts';
 import { withAdminApi } from '../admin-api.ts';
 import type { Command } from '../command.ts';

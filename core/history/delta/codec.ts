@@ -1,4 +1,4 @@
-import { LARGEST_VARINT, VarintReader, writeVarint } from '../../varints.ts';
+import { LARGEST_VARINT, VarintReader, writeVarint } from '../../encoding/varints.ts';
 import { type Delta, type Hunk, invalidDelta } from '../delta.ts';
 
 /** First byte of an encoded delta. */

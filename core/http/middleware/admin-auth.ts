@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import { addressKey } from '../address.ts';
 import type { Check } from './check.ts';
-import { createRateLimit } from '../../rate-limit.ts';
+import { createRateLimit } from '../../network/rate-limit.ts';
 import { createSecretCheck } from './secret.ts';
 
 /** How many wrong secrets an address may try in a minute. */

@@ -1,11 +1,11 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
-import { writeAudit } from '../../audit.ts';
+import { writeAudit } from '../../telemetry/audit.ts';
 import { MemoryError } from '../../errors.ts';
 import { noteCopy } from '../../erase/copies.ts';
 import { backUpBeside } from '../../maintenance/backup.ts';
 import type { AdminCaller } from '../../files/admin-files.ts';
-import { createIdSource } from '../../ids.ts';
+import { createIdSource } from '../../ids/ids.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { toCaller } from '../caller.ts';
 import { adminRoute } from '../../schemas/define-route.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
-import { withDeadline } from '../../deadline.ts';
+import { withDeadline } from '../../time/deadline.ts';
 import { MemoryError } from '../../errors.ts';
 import type { WriteState } from '../../files/write-health.ts';
 import { defineRoute } from '../../schemas/define-route.ts';

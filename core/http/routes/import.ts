@@ -5,7 +5,7 @@ import { describeError } from '../../describe-error.ts';
 import { toErrorBody, toMemoryError } from '../../errors.ts';
 import type { Imported } from '../../archive/import.ts';
 import { ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';

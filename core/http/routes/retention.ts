@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
-import { createIdSource } from '../../ids.ts';
+import { createIdSource } from '../../ids/ids.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { createRetention } from '../../maintenance/retention.ts';
 import { adminRoute } from '../../schemas/define-route.ts';

@@ -2,7 +2,7 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { isStalled, MAX_HOLDS } from '../../files/hold.ts';
 import { toUserId } from '../../files/paths.ts';
-import { toTime } from '../../time.ts';
+import { toTime } from '../../time/time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { AdminStatus } from '../../schemas/status.ts';

@@ -11,8 +11,8 @@ import type {
 } from '../../contracts/vectors.ts';
 import { describeError } from '../../describe-error.ts';
 import { toMemoryError } from '../../errors.ts';
-import { groupBy } from '../../group-by.ts';
-import { explainProviderError } from '../../provider-failure.ts';
+import { groupBy } from '../../lists/group-by.ts';
+import { explainProviderError } from '../../providers/provider-failure.ts';
 import { hashText, toEmbeddedText } from './embedded-text.ts';
 import { splitPassages } from '../text/passages.ts';
 import { type Embedding, isRefusal, judgeSamples, type PassageText, SAMPLES } from './embedding.ts';

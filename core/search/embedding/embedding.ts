@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { CircuitBreaker } from '../../circuit-breaker.ts';
+import { CircuitBreaker } from '../../providers/circuit-breaker.ts';
 import type { Embedder } from '../../contracts/embedder.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
-import { LONGEST_STEP_MS, shareOfTime } from '../../deadline.ts';
+import { LONGEST_STEP_MS, shareOfTime } from '../../time/deadline.ts';
 import { MemoryError } from '../../errors.ts';
 import {
   createProviderError,
@@ -10,8 +10,8 @@ import {
   type ProviderFailure,
   readFailure,
   toProviderError,
-} from '../../provider-failure.ts';
-import type { ProviderHealth } from '../../provider-health.ts';
+} from '../../providers/provider-failure.ts';
+import type { ProviderHealth } from '../../providers/provider-health.ts';
 import type { Passage } from '../text/passages.ts';
 import {
   ANY_PASSAGE_TOKENS,
@@ -23,7 +23,7 @@ import {
 } from './embedded-text.ts';
 import { createEmbedderTurns } from './embedder-turns.ts';
 import { normalise } from './passage-vectors.ts';
-import { takeStart } from '../../take-text.ts';
+import { takeStart } from '../../encoding/take-text.ts';
 
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };

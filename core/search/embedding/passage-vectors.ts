@@ -1,5 +1,5 @@
 import type { KnownVectors, ScopeVectors } from '../../contracts/vectors.ts';
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 import { unpackHashes } from './embedded-text.ts';
 
 /** A vector of length 1 in the same direction; `null` when all numbers are 0 or one is not finite. */

@@ -1,5 +1,5 @@
 import type { IndexBlob } from '../../contracts/storage.ts';
-import { VarintReader } from '../../varints.ts';
+import { VarintReader } from '../../encoding/varints.ts';
 import type { Arena } from '../rank/arena.ts';
 import { isStopTerm } from '../text/english.ts';
 import {

@@ -7,7 +7,7 @@ import type {
   IndexStore,
   StaleMark,
 } from '../../contracts/storage.ts';
-import { createPause, type Pause } from '../../pause.ts';
+import { createPause, type Pause } from '../../time/pause.ts';
 import type { IndexUpdate, SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import type { TokenisedFile } from './tokenised-files.ts';

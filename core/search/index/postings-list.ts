@@ -1,6 +1,6 @@
 import { Arena } from '../rank/arena.ts';
-import { inParts, type Pause } from '../../pause.ts';
-import { VarintReader } from '../../varints.ts';
+import { inParts, type Pause } from '../../time/pause.ts';
+import { VarintReader } from '../../encoding/varints.ts';
 import { MAX_FREQUENCY } from './index-file.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isStopTerm, stopNumberOf } from '../text/english.ts';
-import { VarintReader, writeVarint } from '../../varints.ts';
+import { VarintReader, writeVarint } from '../../encoding/varints.ts';
 import type { FilePostings, IndexedFile } from './index-file.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { IndexText } from '../../contracts/storage.ts';
-import { inSlices, type Pause } from '../../pause.ts';
+import { inSlices, type Pause } from '../../time/pause.ts';
 import { packHashes } from '../embedding/embedded-text.ts';
 import { indexFile } from './index-file.ts';
 import { PackedPayloads } from './packed-payloads.ts';

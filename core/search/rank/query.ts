@@ -3,7 +3,7 @@ import { isEnglish } from '../text/language.ts';
 import { rowTermOf } from '../index/postings.ts';
 import { readLanguageHints } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
-import { takeEnd, takeStart } from '../../take-text.ts';
+import { takeEnd, takeStart } from '../../encoding/take-text.ts';
 
 /** A question in terms of the index. */
 export interface SearchQuery {

@@ -1,4 +1,4 @@
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 import type { PassageVectors } from '../embedding/passage-vectors.ts';
 import type { Collection, CollectionFile } from '../index/collection.ts';
 import { Largest } from './largest.ts';

@@ -1,4 +1,4 @@
-import { createPause, inParts, type Pause } from '../../pause.ts';
+import { createPause, inParts, type Pause } from '../../time/pause.ts';
 import { Arena } from './arena.ts';
 import { Largest } from './largest.ts';
 import type { Collection, CollectionFile, LengthsTable } from '../index/collection.ts';

@@ -1,7 +1,7 @@
 import { isNamed, MAX_TITLE_LENGTH, nestHeading, toTrail } from '../../markdown/sections.ts';
 import { type Heading, type MarkdownLine, readStructureInSteps } from '../../markdown/structure.ts';
-import { atOnce } from '../../pause.ts';
-import { takeStart } from '../../take-text.ts';
+import { atOnce } from '../../time/pause.ts';
+import { takeStart } from '../../encoding/take-text.ts';
 
 /** A part of a file that a find can return. */
 export interface Passage {

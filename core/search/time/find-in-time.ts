@@ -1,6 +1,6 @@
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 import { toVirtualPath } from '../../files/paths.ts';
-import { toLocalDay } from '../../time.ts';
+import { toLocalDay } from '../../time/time.ts';
 import { cutMiddle } from '../rank/query.ts';
 import type { Hit, SearchRequest } from '../search.ts';
 import { type LineTimes, newestOf } from './line-times.ts';

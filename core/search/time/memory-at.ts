@@ -4,8 +4,8 @@ import { invalidField, MemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
 import type { PathPrefix } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
-import { createPause } from '../../pause.ts';
-import { parseTime } from '../../time.ts';
+import { createPause } from '../../time/pause.ts';
+import { parseTime } from '../../time/time.ts';
 import { givenFiles, type MemoryFiles } from '../memory-files.ts';
 import { createSearch, type Search } from '../search.ts';
 

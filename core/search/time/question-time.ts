@@ -1,7 +1,7 @@
 import { findDates, toIsoDate } from '../../language/dates.ts';
 import { resolveTimes } from '../../language/times.ts';
 import { fold } from '../../language/fold.ts';
-import { toLocalDay } from '../../time.ts';
+import { toLocalDay } from '../../time/time.ts';
 
 /** What a question says of time. */
 export interface QuestionTime {

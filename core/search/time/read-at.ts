@@ -3,10 +3,10 @@ import { MemoryError } from '../../errors.ts';
 import { checkLineRange, countLines, sliceLines } from '../../files/content.ts';
 import { fileNotFound, parseUserId, parseVirtualPath, toVirtualPath } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
-import type { IdSource } from '../../ids.ts';
+import type { IdSource } from '../../ids/ids.ts';
 import type { AccessQueue } from '../../telemetry/access-queue.ts';
 import { logAccess, toOutcome } from '../../telemetry/access-rows.ts';
-import { toTime } from '../../time.ts';
+import { toTime } from '../../time/time.ts';
 import { parseAsOf } from './memory-at.ts';
 
 /** What reading the past works with. */

@@ -2,8 +2,8 @@ import type { IndexFileKey } from '../../contracts/storage.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { Hit } from '../../search/search.ts';
 import { toVirtualPath } from '../../files/paths.ts';
-import { toTime } from '../../time.ts';
-import { takeStart } from '../../take-text.ts';
+import { toTime } from '../../time/time.ts';
+import { takeStart } from '../../encoding/take-text.ts';
 
 /** Lines of one file that stand in the context. */
 export interface Range {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { JsonSchema } from '../../contracts/tool.ts';
-import { findJson, parseReply } from '../../json-reply.ts';
+import { findJson, parseReply } from '../../encoding/json-reply.ts';
 import { isObject } from '../../edits/operations.ts';
 import {
   fencePrompt,
@@ -11,8 +11,8 @@ import {
   toPromptLines,
 } from '../../edits/prompt-text.ts';
 import { strict, strictObject } from '../../schemas/shapes.ts';
-import { toWeekday } from '../../time.ts';
-import { takeEnd, takeStart } from '../../take-text.ts';
+import { toWeekday } from '../../time/time.ts';
+import { takeEnd, takeStart } from '../../encoding/take-text.ts';
 
 /** Whoever changes a word of a prompt gives it another version. */
 export const SEARCHES_PROMPT_VERSION = 'context-searches-1';

@@ -2,14 +2,14 @@ import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
 import { toVirtualPath } from '../../files/paths.ts';
-import { createPause } from '../../pause.ts';
-import { explainProviderError, isProviderError } from '../../provider-failure.ts';
+import { createPause } from '../../time/pause.ts';
+import { explainProviderError, isProviderError } from '../../providers/provider-failure.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
 import { type LineTimes, newestOf } from '../../search/time/line-times.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
-import { toLocalDay, toTime } from '../../time.ts';
+import { toLocalDay, toTime } from '../../time/time.ts';
 import type { Model } from '../model.ts';
 import { cutToFit, isSameFile, keepOneVersion, measureRanges, type Range } from './print.ts';
 import {

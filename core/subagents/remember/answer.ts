@@ -6,7 +6,7 @@ import { splitLines } from '../../files/line-ends.ts';
 import { parseUserId, parseVirtualPath } from '../../files/paths.ts';
 import { unifiedDiff } from '../../history/delta/unified-diff.ts';
 import type { Revisions } from '../../history/revisions.ts';
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 import type { InboxDependencies, KnownLine } from './inbox.ts';
 
 /** The answer of `memory_remember`. */

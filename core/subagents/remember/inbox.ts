@@ -13,7 +13,7 @@ import type { EditOperation } from '../../edits/operations.ts';
 import { splitLines } from '../../files/line-ends.ts';
 import { toInboxNumber, toInboxPath } from '../../files/inbox-path.ts';
 import { parseUserId, toScope, toVirtualPath } from '../../files/paths.ts';
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 
 /** What the inbox works with. */
 export interface InboxDependencies {

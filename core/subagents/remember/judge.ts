@@ -8,7 +8,7 @@ import {
   VERIFIER_PROMPT,
 } from '../../edits/verify.ts';
 import type { MemoryError } from '../../errors.ts';
-import { createProviderError, isProviderError } from '../../provider-failure.ts';
+import { createProviderError, isProviderError } from '../../providers/provider-failure.ts';
 import { type Refusal, toRefusal } from './answer.ts';
 import { toContext, toOccasion } from './prompt.ts';
 import type { Proposal } from './propose.ts';

@@ -14,7 +14,7 @@ import type { Revisions } from '../../history/revisions.ts';
 import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
-import { takeEnd } from '../../take-text.ts';
+import { takeEnd } from '../../encoding/take-text.ts';
 
 /** What looking into memory works with. */
 export interface LookDependencies {

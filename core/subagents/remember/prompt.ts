@@ -11,7 +11,7 @@ import {
 } from '../../edits/prompt-text.ts';
 import { type EditedFile, type EditedMemory, toBare } from '../../edits/workspace.ts';
 import type { ResolvedTimes } from '../../language/times.ts';
-import { toWeekday } from '../../time.ts';
+import { toWeekday } from '../../time/time.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */
 export const REMEMBER_PROMPT_VERSION = 'remember-3';

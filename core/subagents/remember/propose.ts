@@ -8,7 +8,7 @@ import {
 } from '../../edits/operations.ts';
 import { type PromptText, toPromptLine } from '../../edits/prompt-text.ts';
 import { repair, repairPaths } from '../../edits/repair.ts';
-import { createProviderError, isProviderError } from '../../provider-failure.ts';
+import { createProviderError, isProviderError } from '../../providers/provider-failure.ts';
 import { lookUp, type SeenMemory } from './look.ts';
 import {
   REPAIR_PROMPT,

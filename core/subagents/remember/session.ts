@@ -10,7 +10,7 @@ import type { Files } from '../../files/files.ts';
 import type { Idempotency } from '../../files/idempotency.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { resolveInSteps } from '../../language/times.ts';
-import { inSlices } from '../../pause.ts';
+import { inSlices } from '../../time/pause.ts';
 import type { Model } from '../model.ts';
 import { createFactGuard, guardInbox } from './fact-guard.ts';
 import type { InboxDependencies } from './inbox.ts';

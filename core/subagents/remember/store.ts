@@ -4,7 +4,7 @@ import type { AppliedEdits, ExaminedOperation } from '../../edits/engine.ts';
 import { INDEX_PATH } from '../../edits/guards.ts';
 import { touchedBy } from '../../edits/workspace.ts';
 import { MemoryError } from '../../errors.ts';
-import { inSlices } from '../../pause.ts';
+import { inSlices } from '../../time/pause.ts';
 import {
   type Kept,
   type Outcome,

@@ -8,9 +8,9 @@ import type {
 } from '../../contracts/admin.ts';
 import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore, PageResult } from '../../contracts/storage.ts';
-import { answerList } from '../../page.ts';
+import { answerList } from '../../lists/page.ts';
 import { parseUserId, toScope } from '../../files/paths.ts';
-import { parseTimeOrNull } from '../../time.ts';
+import { parseTimeOrNull } from '../../time/time.ts';
 import { toAdminEvents } from '../traces.ts';
 import { outcomeOf, REFUSED_CODES } from './outcome.ts';
 

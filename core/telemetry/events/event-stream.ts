@@ -5,8 +5,8 @@ import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError } from '../../errors.ts';
-import { toIdMs } from '../../id-time.ts';
-import { isUuid } from '../../ids.ts';
+import { toIdMs } from '../../ids/id-time.ts';
+import { isUuid } from '../../ids/ids.ts';
 import { toEventFilter, toListedEvent } from './event-lists.ts';
 
 /** How often other instances' events are read; this instance's own arrive at once. */

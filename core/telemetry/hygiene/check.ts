@@ -12,7 +12,7 @@ import { MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
 import { listLinks } from '../../files/links.ts';
 import { readStructureInSteps } from '../../markdown/structure.ts';
-import { createPause, inSlices } from '../../pause.ts';
+import { createPause, inSlices } from '../../time/pause.ts';
 import {
   parseUserId,
   parseVirtualPath,
@@ -20,7 +20,7 @@ import {
   toScope,
   toVirtualPath,
 } from '../../files/paths.ts';
-import { parseTimeOrNull, toTime } from '../../time.ts';
+import { parseTimeOrNull, toTime } from '../../time/time.ts';
 import { observationsOf } from '../events/observation-store.ts';
 import { findContradictions } from './fact-findings.ts';
 import { findForgetRequests, type ForgetDependencies } from './forget-findings.ts';

@@ -1,5 +1,5 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
-import { createPause } from '../../pause.ts';
+import { createPause } from '../../time/pause.ts';
 import { toPlaces } from './finding.ts';
 import type { Line } from './line.ts';
 

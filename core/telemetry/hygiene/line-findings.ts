@@ -1,5 +1,5 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
-import { createPause, type Pause } from '../../pause.ts';
+import { createPause, type Pause } from '../../time/pause.ts';
 import { toPlaces } from './finding.ts';
 import { type Line, wordsOf } from './line.ts';
 

@@ -8,7 +8,7 @@ import type {
 import type { AccessCount } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../../files/paths.ts';
-import { toTime, toTimeOrNull } from '../../time.ts';
+import { toTime, toTimeOrNull } from '../../time/time.ts';
 import type { Range } from './range.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { VarintReader, writeVarint } from '../../varints.ts';
+import { VarintReader, writeVarint } from '../../encoding/varints.ts';
 
 /** The relative error of a quantile, above or below the exact one. */
 export const RELATIVE_ERROR = 0.01;

@@ -3,7 +3,7 @@ import type { RollupGrain, ScopeKey } from '../../contracts/records.ts';
 import type { CountedRange } from '../../contracts/storage.ts';
 import { invalidField } from '../../errors.ts';
 import { parseUserId, toScope } from '../../files/paths.ts';
-import { parseTimeOrNull } from '../../time.ts';
+import { parseTimeOrNull } from '../../time/time.ts';
 import { GRAIN_MS, KEPT_GRAINS } from './rollups.ts';
 
 export const BUCKET_MS: Readonly<Record<Bucket, number>> = {

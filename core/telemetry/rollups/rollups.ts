@@ -8,7 +8,7 @@ import type {
   RollupRecord,
 } from '../../contracts/records.ts';
 import type { RollUp } from '../../contracts/storage.ts';
-import { toIdMs } from '../../id-time.ts';
+import { toIdMs } from '../../ids/id-time.ts';
 import { LatencySketch } from './latency-sketch.ts';
 import { activityOf, outcomeOf } from '../events/outcome.ts';
 

@@ -5,7 +5,7 @@ import type {
   LatencySeries,
 } from '../../contracts/admin.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
-import { toTime } from '../../time.ts';
+import { toTime } from '../../time/time.ts';
 import { RELATIVE_ERROR } from './latency-sketch.ts';
 import { BUCKET_MS, floor, type Range } from './range.ts';
 import { CallTotals } from './rollups.ts';

@@ -1,7 +1,7 @@
 import type { ObservabilitySummary, SlaWatch } from '../../contracts/admin.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
-import { toTime } from '../../time.ts';
+import { toTime } from '../../time/time.ts';
 import { RELATIVE_ERROR } from './latency-sketch.ts';
 import { coverRange, type Range } from './range.ts';
 import { CallTotals } from './rollups.ts';

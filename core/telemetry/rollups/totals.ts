@@ -1,6 +1,6 @@
 import type { CallRecord, RollupCount, RollupRecord } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
-import { toIdMs } from '../../id-time.ts';
+import { toIdMs } from '../../ids/id-time.ts';
 import { coverRange, type Range } from './range.ts';
 import { GRAIN_MS } from './rollups.ts';
 

@@ -4,7 +4,7 @@ import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
-import { answerList } from '../../../core/page.ts';
+import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import {
   AdminDreamDecision,
@@ -16,12 +16,12 @@ import {
   DreamState,
 } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
-import { parseTimeOrNull } from '../../../core/time.ts';
+import { parseTimeOrNull } from '../../../core/time/time.ts';
 import { isLeft } from '../revert-run.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toRunView, toVirtual } from '../views.ts';
-import { takeStart } from '../../../core/take-text.ts';
+import { takeStart } from '../../../core/encoding/take-text.ts';
 
 const ListQuery = strictObject({
   userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),

@@ -3,7 +3,7 @@ import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
-import { answerList } from '../../../core/page.ts';
+import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import { AdminDreamRunDetail } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { MemoryError } from '../../../core/errors.ts';
-import { isDoubtful } from '../../../core/look-again.ts';
+import { isDoubtful } from '../../../core/maintenance/look-again.ts';
 import type { CellValue, Dialect, FolderQuery, KeySet, Row, RowSet } from './dialect.ts';
 import { checkId, toHashHex } from '../schema/ids.ts';
 import { type ColumnKind, kindOf, type TableDefinition } from '../schema/columns.ts';

@@ -1,7 +1,7 @@
 import type { AccessCount, ScopeKey } from '../../../core/contracts/records.ts';
 import type { ObservationStore } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { toIdMs } from '../../../core/id-time.ts';
+import { toIdMs } from '../../../core/ids/id-time.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { Connection, Dialect, SqlValue } from '../dialects/dialect.ts';
 import { leastIdBeyond, leastIdSince, readIdSkew } from '../write/id-skew.ts';

@@ -1,7 +1,7 @@
 import type { FileContent, FileKey } from '../../../core/contracts/records.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Statement } from '../dialects/dialect.ts';
-import { createPause } from '../../../core/pause.ts';
+import { createPause } from '../../../core/time/pause.ts';
 import { toUuid } from '../schema/ids.ts';
 import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';

@@ -3,7 +3,7 @@ import type { Logger } from '../../../core/contracts/plugin.ts';
 import { describeError } from '../../../core/describe-error.ts';
 import { MemoryError, toMemoryError } from '../../../core/errors.ts';
 import { hashText } from '../../../core/files/content.ts';
-import { DOUBT_MS, isDoubtful, lookAgain } from '../../../core/look-again.ts';
+import { DOUBT_MS, isDoubtful, lookAgain } from '../../../core/maintenance/look-again.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
 /** The most damaged files that the log names one by one. */

@@ -1,4 +1,4 @@
-import { toIdMs } from '../../../core/id-time.ts';
+import { toIdMs } from '../../../core/ids/id-time.ts';
 import type { Connection } from '../dialects/dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';

@@ -1,7 +1,7 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import { toIdMs } from '../../../core/id-time.ts';
+import { toIdMs } from '../../../core/ids/id-time.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';

@@ -7,7 +7,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { parsePhysicalPath } from '../../../core/files/paths.ts';
 import { chainStart, hashRow, linkHash } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
-import { readRows } from '../../../core/page.ts';
+import { readRows } from '../../../core/lists/page.ts';
 import type { Core } from '../../../core/service.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { atOnce } from '../../../core/pause.ts';
+import { atOnce } from '../../../core/time/pause.ts';
 import { listSpecifics, missingSpecifics } from '../../../core/edits/specifics.ts';
 
 const missing = (text: string, grounds: string) =>

@@ -6,7 +6,7 @@ import { createCommit } from '../../../core/files/commit.ts';
 import { checkContent } from '../../../core/files/content.ts';
 import { NO_TOOL_CALL } from '../../../core/files/draft.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
-import { createIdSource } from '../../../core/ids.ts';
+import { createIdSource } from '../../../core/ids/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
 import { manualClock } from '../../support/clock.ts';
 import { quiet } from '../../support/quiet-log.ts';

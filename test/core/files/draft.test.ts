@@ -12,8 +12,8 @@ import {
 } from '../../../core/files/draft.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { chainHeadOf, hashRow, linkHash } from '../../../core/history/chain.ts';
-import { createIdSource, createScopeIds } from '../../../core/ids.ts';
-import { toIdMs } from '../../../core/id-time.ts';
+import { createIdSource, createScopeIds } from '../../../core/ids/ids.ts';
+import { toIdMs } from '../../../core/ids/id-time.ts';
 import { emptyScope } from '../../support/empty-scope.ts';
 
 const NOW = Date.UTC(2026, 0, 2);

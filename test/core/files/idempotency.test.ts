@@ -4,7 +4,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import type { ToolCall } from '../../../core/contracts/tool.ts';
 import { hashText } from '../../../core/files/content.ts';
 import { createIdempotency, findReplay, toOpenKey } from '../../../core/files/idempotency.ts';
-import { createIdSource } from '../../../core/ids.ts';
+import { createIdSource } from '../../../core/ids/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
 import { manualClock } from '../../support/clock.ts';
 import { quiet } from '../../support/quiet-log.ts';

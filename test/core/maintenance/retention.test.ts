@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../../core/config/settings.ts';
 import type { DreamState } from '../../../core/contracts/dreams.ts';
 import type { Core } from '../../../core/service.ts';
-import { createIdSource } from '../../../core/ids.ts';
+import { createIdSource } from '../../../core/ids/ids.ts';
 import { createRetention } from '../../../core/maintenance/retention.ts';
 import { dreamRunRow } from '../../../core/testing/rows.ts';
 import { manualClock } from '../../support/clock.ts';

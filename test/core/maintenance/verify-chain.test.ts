@@ -9,7 +9,7 @@ import type { PruneOptions, Storage } from '../../../core/contracts/storage.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { hashRow, linkHash, sealContent, toPruned } from '../../../core/history/chain.ts';
 import { encodeDelta } from '../../../core/history/delta/codec.ts';
-import { createIdSource } from '../../../core/ids.ts';
+import { createIdSource } from '../../../core/ids/ids.ts';
 import { createRetention } from '../../../core/maintenance/retention.ts';
 import { verifyChain } from '../../../core/maintenance/verify-chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPause } from '../../../core/pause.ts';
+import { createPause } from '../../../core/time/pause.ts';
 import type { IndexBlob } from '../../../core/contracts/storage.ts';
 import { createSearchCaches, ReadText } from '../../../core/search/search-caches.ts';
 import { ScopeLengths } from '../../../core/search/index/collection.ts';

@@ -3,7 +3,7 @@ import type { AccessRecord, EventRecord } from '../../../core/contracts/records.
 import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
 import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { createIdSource } from '../../../core/ids.ts';
+import { createIdSource } from '../../../core/ids/ids.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
 import { createAccessQueue } from '../../../core/telemetry/access-queue.ts';
 import { eventRow, makeId } from '../../../core/testing/rows.ts';

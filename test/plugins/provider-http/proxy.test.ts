@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { findProxy, readProxies, useProxies } from '../../../core/proxy.ts';
+import { findProxy, readProxies, useProxies } from '../../../core/network/proxy.ts';
 import { ProviderFault } from '../../../plugins/provider-http/fault.ts';
 import { createProviderFetch, type Resolve } from '../../../plugins/provider-http/fetch.ts';
 import { openai } from '../../../plugins/model-openai/index.ts';

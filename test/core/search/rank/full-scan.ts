@@ -1,5 +1,5 @@
 import type { IndexBlob } from '../../../../core/contracts/storage.ts';
-import { groupBy } from '../../../../core/group-by.ts';
+import { groupBy } from '../../../../core/lists/group-by.ts';
 import type { IndexedFile } from '../../../../core/search/index/index-file.ts';
 import {
   openCollection,

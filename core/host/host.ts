@@ -1,0 +1,465 @@
+import { randomUUID } from 'node:crypto';
+import type { Embedder } from '../contracts/embedder.ts';
+import type { ModelProvider } from '../contracts/model-provider.ts';
+import type {
+  AuditFacts,
+  Host,
+  HostSettings,
+  HostWrite,
+  HostWriteOptions,
+  Lease,
+  Logger,
+  Plugin,
+  PluginConfig,
+  PluginDreams,
+  PluginHistory,
+  ReadFile,
+  ReadOnlyMemory,
+  RunTrace,
+  TracedRun,
+} from '../contracts/plugin.ts';
+import type { AuditRecord, EventRecord } from '../contracts/records.ts';
+import type { RouteDefinition } from '../contracts/route.ts';
+import type { Storage } from '../contracts/storage.ts';
+import type { ToolDefinition, ToolRunner, Trace, WriteResult } from '../contracts/tool.ts';
+import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { MemoryError } from '../errors.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
+import { withDeadline } from '../time/deadline.ts';
+import { describeError } from '../describe-error.ts';
+import { parseUserId, toScope } from '../files/paths.ts';
+import { isUuid } from '../ids/ids.ts';
+import { assertSchema, compileSchema } from '../schemas/validate.ts';
+import { RootTrace } from '../telemetry/tracer.ts';
+
+/** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool. */
+const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;
+
+/** A plugin's place in the service: set up once, then started and closed with it. */
+export interface PluginHooks {
+  readonly name: string;
+  /**
+   * Checks `apiVersion` and the options, then runs `setup`. Throws `INVALID_REQUEST` for what the
+   * operator can mend, `INTERNAL` with the plugin's error as `cause` when `setup` fails or hangs.
+   */
+  setUp(): Promise<void>;
+  /** Runs the start hooks. What fails is logged; the service goes on. */
+  start(): Promise<void>;
+  /** Runs the close hooks, the last one first. What fails is logged. */
+  close(): Promise<void>;
+}
+
+/** What the host is made of: parts of the service, none of them a way around its rules. */
+export interface PluginHostDependencies {
+  storage: Pick<Storage, 'files' | 'config' | 'leases' | 'dreams'>;
+  files: {
+    hostWrite(
+      changes: readonly HostWrite[],
+      options: HostWriteOptions,
+    ): Promise<readonly WriteResult[]>;
+    hostReads(
+      files: readonly ReadFile[],
+      options: { actor: string; runId: string; trace?: Trace },
+    ): Promise<void>;
+  };
+  history: PluginHistory;
+  /** Whether the operator wants the scheduler of dreaming to start with the service. */
+  isDreamEnabled: boolean;
+  tools: ToolRunner;
+  log: Logger;
+  now: () => number;
+  ids: { next(): string; readonly lastMs: number };
+  /** Takes the events of runs, as those of tool calls. */
+  record(event: EventRecord): void;
+  model: ModelProvider | null;
+  verifier: ModelProvider | null;
+  settings: HostSettings;
+  fenceKey(): Promise<Buffer>;
+  embedder: Embedder | null;
+  addTool(tool: ToolDefinition): void;
+  addRoute(route: RouteDefinition): void;
+  addExporter(exporter: TraceExporter): void;
+  /** For tests; default 10 s for a hook and 120 s for a tool. */
+  timeLimits?: { hookMs: number; callMs: number };
+}
+
+type Hook = () => void | Promise<void>;
+
+const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/;
+const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const RUN_NAME = /^[a-z][a-z._-]{0,63}$/;
+// Settings of the service itself; a plugin's own begin with another word.
+const RESERVED_CONFIG_PREFIX = 'service_';
+
+/**
+ * Gives one plugin its host. Whatever the plugin adds runs behind a time limit and a catch: a
+ * plugin that throws or hangs fails that call, and the service lives. A route runs within the
+ * deadline of its request.
+ */
+export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): PluginHooks {
+  const { hookMs, callMs } = deps.timeLimits ?? PLUGIN_TIME_LIMITS;
+  const log = withPluginName(deps.log, plugin.name);
+  const inHook = limitTo(hookMs, log);
+  const inCall = limitTo(callMs, log);
+  const startHooks: Hook[] = [];
+  const closeHooks: Hook[] = [];
+  let isSettingUp = false;
+
+  function duringSetUp(what: string): void {
+    if (!isSettingUp) throw invalid(plugin, `${what} works during setup alone`);
+  }
+
+  function checkRunId(runId: string): void {
+    if (!isUuid(runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
+  }
+
+  const host: Host = Object.freeze({
+    log,
+    now: deps.now,
+    model: deps.model,
+    verifier: deps.verifier,
+    settings: deps.settings,
+    fenceKey: () => deps.fenceKey(),
+    embedder: deps.embedder,
+    memory: readOnlyMemory(deps.storage),
+    tools: Object.freeze({
+      listTools: () => deps.tools.listTools(),
+      execute: (name, request) => deps.tools.execute(name, request),
+    } satisfies ToolRunner),
+    config: pluginConfig(plugin, deps),
+    history: deps.history,
+    dreams: pluginDreams(deps),
+    newId: () => deps.ids.next(),
+    startRun(run) {
+      if (!RUN_NAME.test(run.name)) {
+        throw invalid(
+          plugin,
+          `a run's name is 1 to 64 of a-z . _ -, not ${JSON.stringify(run.name)}`,
+        );
+      }
+      checkRunId(run.runId);
+      return startRun(run, deps);
+    },
+    async logReads(files, options) {
+      checkRunId(options.runId);
+      await deps.files.hostReads(files, options);
+    },
+    async write(change, options) {
+      const [written] = await host.writeAll([change], options);
+      return written as WriteResult;
+    },
+    async writeAll(changes, options) {
+      if (options.runId !== undefined) checkRunId(options.runId);
+      return deps.files.hostWrite(changes, options);
+    },
+    lease: (name, { ttlMs }) => claimLease(plugin, { leases: deps.storage.leases, name, ttlMs }),
+    addTool(tool) {
+      duringSetUp('addTool');
+      deps.addTool(guardTool(tool, { plugin, log, inCall }));
+    },
+    addRoute(route) {
+      duringSetUp('addRoute');
+      deps.addRoute({
+        ...route,
+        // The deadline works on native promises only; `await` makes one of any thenable.
+        handle: async (request) => await route.handle(request),
+      });
+    },
+    addExporter(exporter) {
+      duringSetUp('addExporter');
+      deps.addExporter(guardExporter(exporter, inHook));
+    },
+    onStart(hook) {
+      duringSetUp('onStart');
+      startHooks.push(hook);
+    },
+    onClose(hook) {
+      duringSetUp('onClose');
+      closeHooks.push(hook);
+    },
+  } satisfies Host);
+
+  async function runHooks(hooks: readonly Hook[], name: string): Promise<void> {
+    for (const hook of hooks) {
+      try {
+        await inHook(name, hook);
+      } catch (error) {
+        log.error({ error: describeError(error), hook: name }, 'a plugin hook failed');
+      }
+    }
+  }
+
+  return {
+    name: plugin.name,
+    async setUp() {
+      checkPlugin(plugin);
+      isSettingUp = true;
+      try {
+        await inHook('setup', () => plugin.setup(host));
+      } catch (error) {
+        const named = `The plugin ${plugin.name}`;
+        if (!(error instanceof MemoryError)) {
+          throw new MemoryError('INTERNAL', `${named} failed in setup.`, { cause: error });
+        }
+        if (error.message.startsWith(named)) throw error;
+        throw new MemoryError(error.code, `${named}: ${error.message}`, { cause: error.cause });
+      } finally {
+        isSettingUp = false;
+      }
+    },
+    start: () => runHooks(startHooks, 'onStart'),
+    close: () => runHooks([...closeHooks].reverse(), 'onClose'),
+  };
+}
+
+function checkPlugin(plugin: Plugin): void {
+  if (typeof plugin.name !== 'string' || !PLUGIN_NAME.test(plugin.name)) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `A plugin's name is 1 to 64 of a-z 0-9 -, the first a letter; not ${JSON.stringify(plugin.name)}.`,
+    );
+  }
+  // From JavaScript, or from a package that was built for another version.
+  const apiVersion: unknown = plugin.apiVersion;
+  if (apiVersion !== 1) {
+    throw invalid(
+      plugin,
+      `it was made for version ${String(apiVersion)} of the plugin API; this service has version 1`,
+    );
+  }
+  if (typeof plugin.setup !== 'function') throw invalid(plugin, 'it has no setup function');
+  if (plugin.optionsSchema === undefined) {
+    if (plugin.options !== undefined) {
+      throw invalid(plugin, 'it has options, and no optionsSchema to check them by');
+    }
+    return;
+  }
+  try {
+    assertSchema(plugin.optionsSchema);
+  } catch (error) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `The plugin ${plugin.name} has an optionsSchema that is not valid JSON Schema.`,
+      { cause: error },
+    );
+  }
+  try {
+    compileSchema(plugin.optionsSchema)(plugin.options ?? {});
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `Options of the plugin ${plugin.name}: ${error.message}`,
+      { details: error.details },
+    );
+  }
+}
+
+function readOnlyMemory(storage: Pick<Storage, 'files'>): ReadOnlyMemory {
+  return Object.freeze({
+    async users({ after, limit }) {
+      const page = { limit, order: 'asc', after: after === null ? null : [after] } as const;
+      return (await storage.files.listUsers({}, page)).items;
+    },
+    async list(scope, options) {
+      const files = await storage.files.list(scope, options);
+      return files.map(({ path, version, size, updatedAt }) => ({
+        path,
+        version,
+        size,
+        updatedAt,
+      }));
+    },
+    async read(scope, path) {
+      const file = await storage.files.get({ scope, path });
+      return file === null || file.deletedAt !== null ? null : file;
+    },
+  } satisfies ReadOnlyMemory);
+}
+
+/** Each change is audited, in its own transaction. */
+function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfig {
+  function checkKey(key: string): void {
+    if (key !== '' && !key.startsWith(RESERVED_CONFIG_PREFIX)) return;
+    throw invalid(plugin, `a setting's key has a prefix of the plugin's own, not "${key}"`);
+  }
+  return Object.freeze({
+    async entries(prefix) {
+      checkKey(prefix);
+      return deps.storage.config.entries(prefix);
+    },
+    async set(entries, caller) {
+      const keys = Object.keys(entries);
+      keys.forEach(checkKey);
+      if (keys.length === 0) return;
+      await deps.storage.config.set(entries, {
+        id: deps.ids.next(),
+        at: deps.now(),
+        action: `${plugin.name}.config`,
+        target: keys.join(', '),
+        details: { ...entries },
+        address: caller?.address ?? null,
+        traceId: caller?.traceId ?? null,
+      });
+    },
+  } satisfies PluginConfig);
+}
+
+/** The rows of dreaming, each change that a person asked for with its audit row. */
+function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
+  const { dreams } = deps.storage;
+  if (dreams === undefined) return null;
+  function toAudit({ action, target, details, caller }: AuditFacts): AuditRecord {
+    const { address, traceId } = caller;
+    return toAuditRecord(deps.ids, { action, target, details, address, traceId });
+  }
+  return Object.freeze({
+    isEnabled: deps.isDreamEnabled,
+    user: (scope) => dreams.user(scope),
+    changedUsers: (page) => dreams.changedUsers(page),
+    listUsers: (filter, page) => dreams.listUsers(filter, page),
+    run: (id) => dreams.run(id),
+    listRuns: (filter, page) => dreams.listRuns(filter, page),
+    countWaiting: () => dreams.countWaiting(),
+    update: (request, decide) =>
+      dreams.update(request, (current) => {
+        const { audit, ...decision } = decide(current);
+        return audit === undefined ? decision : { ...decision, audit: toAudit(audit) };
+      }),
+  } satisfies PluginDreams);
+}
+
+/** A root of its own: a plugin's run belongs to no tool call. */
+function startRun(
+  { name, runId, userId, actor }: TracedRun,
+  deps: PluginHostDependencies,
+): RunTrace {
+  const root = new RootTrace({
+    ids: deps.ids,
+    kind: 'dream.run',
+    name,
+    scope: toScope(parseUserId(userId)),
+    userId,
+    tool: null,
+    actor,
+    toolCallId: runId,
+    callerToolCallId: null,
+    parent: null,
+    startedAt: deps.now(),
+  });
+  let isFinished = false;
+  return Object.freeze({
+    traceId: root.traceId,
+    start: (kind, span) => root.start(kind, span),
+    finish(error, attributes) {
+      if (isFinished) return;
+      isFinished = true;
+      deps.record(root.finish(error, attributes));
+    },
+  } satisfies RunTrace);
+}
+
+async function claimLease(
+  plugin: Plugin,
+  { leases, name, ttlMs }: Pick<Storage, 'leases'> & { name: string; ttlMs: number },
+): Promise<Lease | null> {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1) {
+    throw invalid(plugin, `a lease lasts a whole number of milliseconds, not ${String(ttlMs)}`);
+  }
+  // A holder of its own for each claim: two claims of one process exclude each other too.
+  const fence = await leases.claim(name, `${plugin.name}:${randomUUID()}`, ttlMs);
+  if (fence === null) return null;
+  return Object.freeze({
+    guard: Object.freeze({ kind: 'lease', name, fence }),
+    renew: () => leases.renew(name, fence, ttlMs),
+    release: () => leases.release(name, fence),
+  } satisfies Lease);
+}
+
+function guardTool(
+  tool: ToolDefinition,
+  { plugin, log, inCall }: { plugin: Plugin; log: Logger; inCall: Limited },
+): ToolDefinition {
+  if (typeof tool.run !== 'function') {
+    throw invalid(plugin, `the tool ${JSON.stringify(tool.name)} has no run function`);
+  }
+  if (!TOOL_NAME.test(tool.name)) {
+    throw invalid(
+      plugin,
+      `a tool's name is 1 to 64 of a-z 0-9 _, not ${JSON.stringify(tool.name)}`,
+    );
+  }
+  const { unavailable } = tool;
+  return {
+    ...tool,
+    deadlineMs: null,
+    run: (services, args, call) =>
+      inCall(`tool ${tool.name}`, () => tool.run(services, args, call)),
+    // Asked for every list of the tools: a throw here would take the others' lines with it.
+    ...(unavailable === undefined
+      ? {}
+      : {
+          unavailable(services) {
+            try {
+              return unavailable.call(tool, services);
+            } catch (error) {
+              log.error(
+                { error: describeError(error), tool: tool.name },
+                'a plugin tool cannot say whether it is available',
+              );
+              return 'INTERNAL';
+            }
+          },
+        }),
+  };
+}
+
+function guardExporter(exporter: TraceExporter, inHook: Limited): TraceExporter {
+  const what = `exporter ${exporter.name}`;
+  const { counters, activeContext, runWithin } = exporter;
+  return {
+    name: exporter.name,
+    open: (service) => inHook(what, () => exporter.open?.(service)),
+    ...(counters === undefined ? {} : { counters: counters.bind(exporter) }),
+    ...(activeContext === undefined ? {} : { activeContext: activeContext.bind(exporter) }),
+    ...(runWithin === undefined ? {} : { runWithin: runWithin.bind(exporter) }),
+    export: (events) => inHook(what, () => exporter.export(events)),
+    close: () => inHook(what, () => exporter.close?.()),
+  };
+}
+
+/** Runs a plugin's code, named by `what`, for a limited time. */
+type Limited = <T>(what: string, work: () => T | Promise<T>) => Promise<T>;
+
+/**
+ * Limits a plugin's code to `limitMs`; then its promise rejects with `INTERNAL`. The code itself can't
+ * be stopped: its late result is dropped, and a late failure is logged.
+ */
+function limitTo(limitMs: number, log: Logger): Limited {
+  return async (what, work) => {
+    // Inside the async function, so that a synchronous throw is a rejection, too.
+    const running = Promise.resolve(work());
+    let isOver = false;
+    running.catch((error: unknown) => {
+      if (isOver)
+        log.warn({ error: describeError(error), what }, 'plugin code failed after its time limit');
+    });
+    return await withDeadline(running, limitMs, () => {
+      isOver = true;
+      return new MemoryError('INTERNAL', `A plugin's ${what} took longer than ${limitMs} ms.`);
+    });
+  };
+}
+
+function withPluginName(log: Logger, plugin: string): Logger {
+  return Object.freeze({
+    debug: (fields, message) => log.debug({ plugin, ...fields }, message),
+    info: (fields, message) => log.info({ plugin, ...fields }, message),
+    warn: (fields, message) => log.warn({ plugin, ...fields }, message),
+    error: (fields, message) => log.error({ plugin, ...fields }, message),
+  } satisfies Logger);
+}
+
+function invalid(plugin: Plugin, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `The plugin ${plugin.name}: ${message}.`);
+}
