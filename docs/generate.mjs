@@ -14,7 +14,7 @@ const {
   ensureInstalled,
   orExplain,
   root,
-} = require('../core/cli/prepare.cjs');
+} = require('../core/build/prepare.cjs');
 
 await orExplain(async () => {
   checkNode();

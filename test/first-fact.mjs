@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 
 const { compileEnvironment, ensureBuilt, orExplain, root } = createRequire(import.meta.url)(
-  '../core/cli/prepare.cjs',
+  '../core/build/prepare.cjs',
 );
 const execute = promisify(execFile);
 

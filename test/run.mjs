@@ -21,7 +21,7 @@ const {
   ensureInstalled,
   orExplain,
   root,
-} = require('../core/cli/prepare.cjs');
+} = require('../core/build/prepare.cjs');
 
 /** The files that took longest are named, so that who shortens the run knows where to look. */
 const SLOW_FILES = 20;

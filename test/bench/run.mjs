@@ -13,7 +13,7 @@ const {
   ensureInstalled,
   ensureInstalledIn,
   orExplain,
-} = require('../../core/cli/prepare.cjs');
+} = require('../../core/build/prepare.cjs');
 
 await orExplain(async () => {
   checkNode();

@@ -12,7 +12,7 @@ import { findChromium } from '../support/chromium.mjs';
 import { toWebp } from './webp.mjs';
 
 const require = createRequire(import.meta.url);
-const { ensureBuilt, orExplain, root } = require('../../core/cli/prepare.cjs');
+const { ensureBuilt, orExplain, root } = require('../../core/build/prepare.cjs');
 
 const OUTPUT = join(root, '.cache/screenshots');
 const DOCS = join(root, 'docs/images');

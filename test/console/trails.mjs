@@ -13,7 +13,7 @@ import { findChromium } from '../support/chromium.mjs';
 import { toWebp } from './webp.mjs';
 
 const require = createRequire(import.meta.url);
-const { ensureBuilt, orExplain, root } = require('../../core/cli/prepare.cjs');
+const { ensureBuilt, orExplain, root } = require('../../core/build/prepare.cjs');
 
 const NO_KEY = 'node --import ./examples/scripted-model/no-key.mjs';
 

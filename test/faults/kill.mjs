@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 
 const require = createRequire(import.meta.url);
-const { ensureBuilt, orExplain, root } = require('../../core/cli/prepare.cjs');
+const { ensureBuilt, orExplain, root } = require('../../core/build/prepare.cjs');
 
 const { values } = parseArgs({
   options: { kills: { type: 'string', default: '500' }, bare: { type: 'boolean', default: false } },

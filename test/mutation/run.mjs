@@ -18,7 +18,7 @@ const {
   ensureInstalled,
   ensureInstalledIn,
   orExplain,
-} = require('../../core/cli/prepare.cjs');
+} = require('../../core/build/prepare.cjs');
 
 const LEAST_SCORE = 85;
 /** Changes that a test noticed, and those that it could have noticed. */

@@ -22,7 +22,7 @@ import { findMistakes } from './schemathesis.mjs';
 import { startUnreliable } from './unreliable-service.mjs';
 
 const { ensureBuilt, ensureInstalled, orExplain } = createRequire(import.meta.url)(
-  '../../core/cli/prepare.cjs',
+  '../../core/build/prepare.cjs',
 );
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const execute = promisify(execFile);

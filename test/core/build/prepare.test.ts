@@ -24,10 +24,11 @@ let root: string;
 /** A clone in small: the real preparation, the real compiler, one source file. */
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'memory-service-prepare-'));
+  mkdirSync(join(root, 'core/build'), { recursive: true });
   mkdirSync(join(root, 'core/cli'), { recursive: true });
   mkdirSync(join(root, 'node_modules/sqlite3/build/Release'), { recursive: true });
   for (const name of ['prepare.cjs', 'bundle-typebox.mjs', 'bootstrap.cjs']) {
-    cpSync(join(PROJECT, 'core/cli', name), join(root, 'core/cli', name));
+    cpSync(join(PROJECT, 'core/build', name), join(root, 'core/build', name));
   }
   for (const name of ['tsconfig.base.json', 'tsconfig.build.json']) {
     cpSync(join(PROJECT, name), join(root, name));
@@ -59,7 +60,7 @@ function prepare(
 ) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(root, 'core/cli', script), ...args],
+    [join(root, 'core/build', script), ...args],
     {
       cwd: root,
       encoding: 'utf8',
