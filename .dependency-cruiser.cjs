@@ -52,7 +52,7 @@ module.exports = {
       name: 'the-domain-has-no-http-and-no-sql',
       severity: 'error',
       from: {
-        path: '^core/(archive|files|history|search|edits|language|subagents|telemetry|maintenance)/',
+        path: '^core/(archive|formats|files|history|search|edits|language|subagents|telemetry|maintenance)/',
       },
       to: {
         path: [

@@ -9,8 +9,8 @@ import type {
   SourceName,
 } from '../schemas/archive.ts';
 import { type ExportDependencies, type ExportSelection, exportMemory } from './export.ts';
-import { sniff } from './foreign/convert-export.ts';
-import { openForeign } from './foreign/open-foreign.ts';
+import { sniff } from '../formats/convert-export.ts';
+import { openForeign } from '../formats/open-foreign.ts';
 import {
   type ImportDependencies,
   type Imported,

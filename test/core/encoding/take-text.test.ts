@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toSegment } from '../../../core/archive/foreign/format.ts';
+import { toSegment } from '../../../core/formats/format.ts';
 import { quote } from '../../../core/archive/tar.ts';
 import { describeError } from '../../../core/describe-error.ts';
 import { toolNotFound } from '../../../core/errors.ts';

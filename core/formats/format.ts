@@ -1,9 +1,9 @@
-import { MemoryError } from '../../errors.ts';
-import type { SkippedItem } from '../../schemas/archive.ts';
-import { invalidArchive } from '../invalid-archive.ts';
-import { decodeText, quote } from '../tar.ts';
+import { MemoryError } from '../errors.ts';
+import type { SkippedItem } from '../schemas/archive.ts';
+import { invalidArchive } from '../archive/invalid-archive.ts';
+import { decodeText, quote } from '../archive/tar.ts';
 import type { ForeignJson } from './json.ts';
-import { takeBytes } from '../../encoding/take-text.ts';
+import { takeBytes } from '../encoding/take-text.ts';
 
 /** What bounds the work on an export of another program. */
 export const FOREIGN_LIMITS = {

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
-import { MemoryError } from '../../errors.ts';
-import { checkContent } from '../../files/content.ts';
-import { listFields, readFrontMatter } from '../../markdown/front-matter.ts';
-import { listText } from '../../markdown/inline.ts';
-import { readStructure } from '../../markdown/structure.ts';
+import { MemoryError } from '../errors.ts';
+import { checkContent } from '../files/content.ts';
+import { listFields, readFrontMatter } from '../markdown/front-matter.ts';
+import { listText } from '../markdown/inline.ts';
+import { readStructure } from '../markdown/structure.ts';
 import {
   checkItems,
   type Converted,

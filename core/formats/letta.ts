@@ -1,4 +1,4 @@
-import { invalidArchive } from '../invalid-archive.ts';
+import { invalidArchive } from '../archive/invalid-archive.ts';
 import {
   checkItems,
   combine,

@@ -4,13 +4,13 @@ import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { compress } from '../../../core/archive/export.ts';
 import { packFolder } from '../../../core/archive/folder.ts';
-import { type TakenPaths, uniquePath } from '../../../core/archive/foreign/format.ts';
+import { type TakenPaths, uniquePath } from '../../../core/formats/format.ts';
 import { listScopeFiles, requireInspection } from '../../../core/archive/scopes.ts';
 import type { ImportFormat } from '../../../core/contracts/admin.ts';
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
-import { importAll } from './archives.ts';
+import { importAll } from '../archive/archives.ts';
 
 const toBytes = (value: unknown): Buffer =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,4 +1,4 @@
-import type { SkippedItem } from '../../schemas/archive.ts';
+import type { SkippedItem } from '../schemas/archive.ts';
 
 /** Why one item of an export can't be taken. The others go on. */
 export class ItemFault extends Error {}

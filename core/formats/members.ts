@@ -1,9 +1,9 @@
-import { MemoryError } from '../../errors.ts';
-import { parseUserId } from '../../files/paths.ts';
-import { foreignJsonSteps, type JsonLimits } from '../../encoding/foreign-json.ts';
+import { MemoryError } from '../errors.ts';
+import { parseUserId } from '../files/paths.ts';
+import { foreignJsonSteps, type JsonLimits } from '../encoding/foreign-json.ts';
 import { parseDate, toDay } from './dates.ts';
 import { ItemFault } from './item-fault.ts';
-import { takeStart } from '../../encoding/take-text.ts';
+import { takeStart } from '../encoding/take-text.ts';
 import { hasForeignBytes } from './text.ts';
 
 /** A JSON object whose members are not known. */

@@ -1,7 +1,7 @@
 import { on } from 'node:events';
 import { Readable } from 'node:stream';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { toMemoryError } from '../../errors.ts';
+import { toMemoryError } from '../errors.ts';
 import {
   convertExport,
   type ConvertedExport,

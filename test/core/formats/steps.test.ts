@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { convertExport } from '../../../core/archive/foreign/convert-export.ts';
+import { convertExport } from '../../../core/formats/convert-export.ts';
 import type { ForeignName } from '../../../core/schemas/archive.ts';
 
 /** How often sets, maps and paths were touched while an export was converted. */

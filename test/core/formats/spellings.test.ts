@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { convertExport } from '../../../core/archive/foreign/convert-export.ts';
+import { convertExport } from '../../../core/formats/convert-export.ts';
 import type { ForeignName } from '../../../core/schemas/archive.ts';
 import { seededRandom } from '../../support/workload.ts';
 import { rejection } from '../../support/rejection.ts';
-import { unpack } from './archives.ts';
+import { unpack } from '../archive/archives.ts';
 
 type Given = string | Buffer | object;
 

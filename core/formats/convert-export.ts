@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
-import { MemoryError } from '../../errors.ts';
-import { parsePhysicalPath, parseUserId } from '../../files/paths.ts';
-import type { ForeignName, SkippedItem } from '../../schemas/archive.ts';
-import { compress, packFiles, type PlainFile } from '../export.ts';
-import { invalidArchive } from '../invalid-archive.ts';
-import { compareKeys, decompress, type OpenArchive, readArchive } from '../read.ts';
+import { MemoryError } from '../errors.ts';
+import { parsePhysicalPath, parseUserId } from '../files/paths.ts';
+import type { ForeignName, SkippedItem } from '../schemas/archive.ts';
+import { compress, packFiles, type PlainFile } from '../archive/export.ts';
+import { invalidArchive } from '../archive/invalid-archive.ts';
+import { compareKeys, decompress, type OpenArchive, readArchive } from '../archive/read.ts';
 import { basicMemory } from './basic-memory.ts';
 import {
   type Converted,

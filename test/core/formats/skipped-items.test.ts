@@ -4,7 +4,7 @@ import { compress, packFiles, type PlainFile } from '../../../core/archive/expor
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
-import { importAll, pack } from './archives.ts';
+import { importAll, pack } from '../archive/archives.ts';
 
 type Notes = Record<string, string | Buffer>;
 

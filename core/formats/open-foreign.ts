@@ -1,9 +1,9 @@
 import { on } from 'node:events';
 import { Readable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
-import { type ErrorCode, MemoryError } from '../../errors.ts';
-import type { SkippedItem } from '../../schemas/archive.ts';
-import type { OpenArchive } from '../read.ts';
+import { type ErrorCode, MemoryError } from '../errors.ts';
+import type { SkippedItem } from '../schemas/archive.ts';
+import type { OpenArchive } from '../archive/read.ts';
 import { checkBytes, type ConvertedExport, type ConvertExportOptions } from './convert-export.ts';
 import type { Conversion, ItemsPage, ToThread } from './thread.ts';
 
@@ -15,7 +15,7 @@ export interface ForeignArchive extends Pick<ConvertedExport, 'from' | 'items' |
 
 /** Beside this file. For the sources it is the built one: Node runs no TypeScript in a thread. */
 const THREAD = import.meta.url.endsWith('.ts')
-  ? '../../../dist/core/archive/foreign/thread.js'
+  ? '../../dist/core/formats/thread.js'
   : './thread.js';
 
 /** JSON of 32 MB that is nested without end takes more, and would end the process. */

@@ -1,6 +1,6 @@
-import { ForeignJsonError } from '../../encoding/foreign-json.ts';
-import { MemoryError } from '../../errors.ts';
-import { invalidArchive } from '../invalid-archive.ts';
+import { ForeignJsonError } from '../encoding/foreign-json.ts';
+import { MemoryError } from '../errors.ts';
+import { invalidArchive } from '../archive/invalid-archive.ts';
 import { isFields, parseText, unwrapJson } from './members.ts';
 import { decodeExport, hasForeignBytes, nameContent } from './text.ts';
 
