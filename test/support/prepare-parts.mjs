@@ -7,6 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { findChromium } from './chromium.mjs';
+import { findPostgres } from './postgres-programs.mjs';
 
 /** @type {{ name: string, find: () => boolean, debian: string[], isOptional?: boolean }[]} */
 const PARTS = [
@@ -20,6 +21,12 @@ const PARTS = [
       );
     },
     debian: ['mariadb-server-core', 'mariadb-client-core'],
+  },
+  {
+    name: 'PostgreSQL',
+    // Each run starts one of its own (postgres-server.ts).
+    find: () => findPostgres() !== null,
+    debian: ['postgresql'],
   },
   {
     name: 'Chromium',
