@@ -25,7 +25,7 @@ const ON_BOTH_FOR_RELEASE = [
 ];
 
 /** Checks what all others have sent to the databases, so it runs after them. */
-const QUERY_PLANS = 'test/plugins/storage-knex/query-plans.test.ts';
+const QUERY_PLANS = 'test/core/storage/query-plans.test.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 

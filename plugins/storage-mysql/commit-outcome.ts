@@ -1,7 +1,7 @@
 import type { Changes, MutateRequest } from '../../core/contracts/storage.ts';
-import type { Connection, SqlValue } from '../storage-knex/dialects/dialect.ts';
-import { parseIdBytes, toUuid } from '../storage-knex/schema/ids.ts';
-import { toScopeId } from '../storage-knex/schema/scope-id.ts';
+import type { Connection, SqlValue } from '../../core/storage/dialect.ts';
+import { parseIdBytes, toUuid } from '../../core/storage/schema/ids.ts';
+import { toScopeId } from '../../core/storage/schema/scope-id.ts';
 
 /**
  * Finds out whether changes were written whose COMMIT got no answer, by the first row that they

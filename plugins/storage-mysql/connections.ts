@@ -1,12 +1,8 @@
 import type { Pool, PoolConnection } from 'mysql2';
 import { createPool } from 'mysql2';
 import { MemoryError } from '../../core/errors.ts';
-import type { Connection, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
-import {
-  MYSQL_DIALECT,
-  classifyMysqlError,
-  toMysqlStatement,
-} from '../storage-knex/dialects/mysql.ts';
+import type { Connection, Row, SqlValue } from '../../core/storage/dialect.ts';
+import { MYSQL_DIALECT, classifyMysqlError, toMysqlStatement } from './dialect.ts';
 import type { MysqlSettings } from './options.ts';
 
 /** The most prepared statements of one connection: more than the stores have texts. */

@@ -1,5 +1,5 @@
 import type { Storage } from '../../core/contracts/storage.ts';
-import { createStorage } from '../storage-knex/storage.ts';
+import { createStorage } from '../../core/storage/storage.ts';
 import { MysqlDatabase } from './mysql-database.ts';
 import type { MysqlOptions } from './options.ts';
 import { parseMysqlOptions } from './options.ts';

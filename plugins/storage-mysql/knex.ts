@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { createKnex } from '../storage-knex/knex-connection.ts';
+import { createKnex } from '../../core/storage/knex-connection.ts';
 import type { Connections, UseOptions } from './connections.ts';
 
 /** Knex on our own connections, so that their time limit and their handling of lost ones apply. */

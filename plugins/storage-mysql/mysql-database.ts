@@ -10,23 +10,23 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { Damage } from '../storage-knex/write/damage.ts';
-import type { SqlDatabase } from '../storage-knex/sql-database.ts';
-import { SCOPE_TABLES } from '../storage-knex/schema/tables.ts';
-import type { Connection, KnexConnection } from '../storage-knex/dialects/dialect.ts';
+import { Damage } from '../../core/storage/write/damage.ts';
+import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import { SCOPE_TABLES } from '../../core/storage/schema/tables.ts';
+import type { Connection, KnexConnection } from '../../core/storage/dialect.ts';
 import {
   classifyMysqlError,
   MYSQL_DIALECT,
   isMysqlMistake,
   translateMysqlError,
-} from '../storage-knex/dialects/mysql.ts';
-import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
-import { SCHEMA_VERSION } from '../storage-knex/schema/migrate.ts';
+} from './dialect.ts';
+import { IdSkewKeeper } from '../../core/storage/write/id-skew.ts';
+import { SCHEMA_VERSION } from '../../core/storage/schema/migrate.ts';
 import {
   applyMutations,
   checkMutateRequest,
   type Mutation,
-} from '../storage-knex/write/mutation.ts';
+} from '../../core/storage/write/mutation.ts';
 import { Connections, type Session } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
@@ -36,7 +36,7 @@ import type { ServerFacts } from './server.ts';
 import { LOG_ROWS, SQL_MODE, checkServer } from './server.ts';
 import { SharedTransactions } from './shared-transactions.ts';
 import { type TransactionOptions, runTransaction } from './transactions.ts';
-import { toKnexConnection } from '../storage-knex/knex-connection.ts';
+import { toKnexConnection } from '../../core/storage/knex-connection.ts';
 
 /** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
@@ -59,7 +59,7 @@ const MAY_REMAIN = [
   'The binary log, and the relay logs of replicas: FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW(), once all replicas have read them.',
 ];
 
-/** MySQL or MariaDB for the stores of storage-knex. */
+/** MySQL or MariaDB for the stores (core/storage). */
 export class MysqlDatabase implements SqlDatabase {
   readonly name = 'mysql';
   readonly groupedReads: number;

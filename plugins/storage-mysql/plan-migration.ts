@@ -1,11 +1,11 @@
 import type { MigrationPlan, StorageExamination } from '../../core/contracts/storage.ts';
-import { MYSQL_DIALECT, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
-import { planMigration } from '../storage-knex/schema/migrate.ts';
+import { MYSQL_DIALECT, translateMysqlError } from './dialect.ts';
+import { planMigration } from '../../core/storage/schema/migrate.ts';
 import { Connections } from './connections.ts';
 import type { MysqlSettings } from './options.ts';
 import { readSchemaVersion } from './schema.ts';
 import { assertSupportedServer } from './server.ts';
-import { toText } from '../storage-knex/schema/rows.ts';
+import { toText } from '../../core/storage/schema/rows.ts';
 
 /** Lists the steps that a start would run on the schema, and runs none of them. */
 export async function planMysqlMigration(settings: MysqlSettings): Promise<MigrationPlan> {

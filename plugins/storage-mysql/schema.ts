@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeaseStore, StorageOptions } from '../../core/contracts/storage.ts';
-import type { KnexConnection } from '../storage-knex/dialects/dialect.ts';
-import { createLeaseStore } from '../storage-knex/write/leases.ts';
+import type { KnexConnection } from '../../core/storage/dialect.ts';
+import { createLeaseStore } from '../../core/storage/write/leases.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
   assertKnownSchema,
   createTable,
   migrate,
-} from '../storage-knex/schema/migrate.ts';
-import { toText } from '../storage-knex/schema/rows.ts';
-import { tableOf } from '../storage-knex/schema/tables.ts';
+} from '../../core/storage/schema/migrate.ts';
+import { toText } from '../../core/storage/schema/rows.ts';
+import { tableOf } from '../../core/storage/schema/tables.ts';
 import type { Connections } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';
-import { toKnexConnection } from '../storage-knex/knex-connection.ts';
-import { MYSQL_DIALECT } from '../storage-knex/dialects/mysql.ts';
+import { toKnexConnection } from '../../core/storage/knex-connection.ts';
+import { MYSQL_DIALECT } from './dialect.ts';
 
 /** The lease of the instance that migrates. Galera has no GET_LOCK. */
 const LEASE = 'schema';

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../core/errors.ts';
-import { toText } from '../storage-knex/schema/rows.ts';
+import { toText } from '../../core/storage/schema/rows.ts';
 import type { Session } from './connections.ts';
 
 /** Settings of every session, because the server's defaults may be anything. */

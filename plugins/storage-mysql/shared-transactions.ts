@@ -1,10 +1,10 @@
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import type { SqlDatabase } from '../storage-knex/sql-database.ts';
-import type { Connection } from '../storage-knex/dialects/dialect.ts';
-import { findRows } from '../storage-knex/schema/row-sets.ts';
-import { toInteger } from '../storage-knex/schema/rows.ts';
-import { toScopeId } from '../storage-knex/schema/scope-id.ts';
-import { applyMutations, type Mutation } from '../storage-knex/write/mutation.ts';
+import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type { Connection } from '../../core/storage/dialect.ts';
+import { findRows } from '../../core/storage/schema/row-sets.ts';
+import { toInteger } from '../../core/storage/schema/rows.ts';
+import { toScopeId } from '../../core/storage/schema/scope-id.ts';
+import { applyMutations, type Mutation } from '../../core/storage/write/mutation.ts';
 import type { Connections } from './connections.ts';
 import { type Outcome, runOnce } from './transactions.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '../../core/errors.ts';
-import type { Connection } from '../storage-knex/dialects/dialect.ts';
-import { classifyMysqlError, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
-import { AbsentRows, createAbsentRows } from '../storage-knex/write/write-set.ts';
+import type { Connection } from '../../core/storage/dialect.ts';
+import { classifyMysqlError, translateMysqlError } from './dialect.ts';
+import { AbsentRows, createAbsentRows } from '../../core/storage/write/write-set.ts';
 import type { Connections, Session } from './connections.ts';
 
 /** How often a transaction runs again at most. */

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { MemoryError } from '../../core/errors.ts';
-import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
+import { translateSqliteError } from './dialect.ts';
 import type { SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { resolveOnlyName } from './database-path.ts';

@@ -1,4 +1,4 @@
-import type { Connection, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
+import type { Connection, Row, SqlValue } from '../../core/storage/dialect.ts';
 
 /**
  * One connection of a native SQLite module. Its holder awaits each call before the next, because

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
+import { isSqliteBusy, translateSqliteError } from './dialect.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';

@@ -1,6 +1,6 @@
 import { readOptions } from '../../core/config/option.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { createStorage } from '../storage-knex/storage.ts';
+import { createStorage } from '../../core/storage/storage.ts';
 import { backUpFile } from './backup.ts';
 import { examineSqlite, planSqliteMigration } from './plan-migration.ts';
 import { SQLITE_OPTIONS, type SqliteOptions } from './options.ts';

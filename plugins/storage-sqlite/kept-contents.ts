@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { FileContent, FileKey } from '../../core/contracts/records.ts';
-import type { Connection } from '../storage-knex/dialects/dialect.ts';
-import type { KeptContents } from '../storage-knex/sql-database.ts';
-import { fileSlotKey } from '../storage-knex/write/write-set.ts';
+import type { Connection } from '../../core/storage/dialect.ts';
+import type { KeptContents } from '../../core/storage/sql-database.ts';
+import { fileSlotKey } from '../../core/storage/write/write-set.ts';
 import { countCommits, createHeader, isSameHeader, type WalIndex } from './wal-index.ts';
 
 /** The size of all contents, in characters. */

@@ -1,7 +1,7 @@
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import { isSqliteBusy } from '../storage-knex/dialects/sqlite.ts';
+import { isSqliteBusy } from './dialect.ts';
 import type { SqliteConnection, SqliteModule } from './connection.ts';
 
 /** How often to look, and how far apart: somebody may open the file at this moment, too. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import { DOUBT_MS } from '../../core/maintenance/look-again.ts';
-import type { Damage } from '../storage-knex/write/damage.ts';
-import { toInteger } from '../storage-knex/schema/rows.ts';
+import type { Damage } from '../../core/storage/write/damage.ts';
+import { toInteger } from '../../core/storage/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
 import { factsOf, type FileFacts } from './file-facts.ts';
 import { untilUnlocked } from './until-unlocked.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { MigrationPlan, StorageExamination } from '../../core/contracts/storage.ts';
-import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
-import { planMigration } from '../storage-knex/schema/migrate.ts';
+import { translateSqliteError } from './dialect.ts';
+import { planMigration } from '../../core/storage/schema/migrate.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import type { SqliteConnection } from './connection.ts';
 import { resolveOnlyName } from './database-path.ts';

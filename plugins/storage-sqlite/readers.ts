@@ -1,5 +1,5 @@
 import { MemoryError } from '../../core/errors.ts';
-import { spoilsConnection } from '../storage-knex/dialects/sqlite.ts';
+import { spoilsConnection } from './dialect.ts';
 import type { BoundConnection } from './connection.ts';
 
 /**

@@ -11,14 +11,9 @@ import type {
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { makeTemporaryFolder } from '../../core/maintenance/temporary-folders.ts';
-import { Damage } from '../storage-knex/write/damage.ts';
-import type { SqlDatabase } from '../storage-knex/sql-database.ts';
-import type {
-  Dialect,
-  Connection,
-  KnexConnection,
-  SqlValue,
-} from '../storage-knex/dialects/dialect.ts';
+import { Damage } from '../../core/storage/write/damage.ts';
+import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type { Dialect, Connection, KnexConnection, SqlValue } from '../../core/storage/dialect.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
@@ -27,16 +22,16 @@ import {
   isDiskFailure,
   isSqliteBusy,
   translateSqliteError,
-} from '../storage-knex/dialects/sqlite.ts';
-import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
-import { createKnex } from '../storage-knex/knex-connection.ts';
+} from './dialect.ts';
+import { IdSkewKeeper } from '../../core/storage/write/id-skew.ts';
+import { createKnex } from '../../core/storage/knex-connection.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
   assertKnownSchema,
   migrate,
-} from '../storage-knex/schema/migrate.ts';
-import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
+} from '../../core/storage/schema/migrate.ts';
+import { applyMutations, checkMutateRequest } from '../../core/storage/write/mutation.ts';
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
 import { Disk } from './disk.ts';
 import { loadSqliteModule } from './drivers/load.ts';
@@ -51,7 +46,7 @@ import { untilUnlocked } from './until-unlocked.ts';
 import { WalIndex } from './wal-index.ts';
 import { whileDiskFails } from './while-disk-fails.ts';
 import { Writer } from './writer.ts';
-import { toKnexConnection } from '../storage-knex/knex-connection.ts';
+import { toKnexConnection } from '../../core/storage/knex-connection.ts';
 
 /** How long the start waits for another process that opens or migrates the same file. */
 const START_TIMEOUT_MS = 30_000;
@@ -83,7 +78,7 @@ const MAY_REMAIN = [
 const TABLE_PROBLEMS = 100;
 const FILE_PROBLEMS = 1_000;
 
-/** SQLite for the stores of storage-knex: one writer, several readers, and Knex for lists. */
+/** SQLite for the stores (core/storage): one writer, several readers, and Knex for lists. */
 export class SqliteDatabase implements SqlDatabase {
   readonly name = 'sqlite';
   // Measured: with more of them threads wait for each other, with fewer a core is idle.

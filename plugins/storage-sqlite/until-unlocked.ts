@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSqliteBusy } from '../storage-knex/dialects/sqlite.ts';
+import { isSqliteBusy } from './dialect.ts';
 
 const PAUSE_MS = 10;
 

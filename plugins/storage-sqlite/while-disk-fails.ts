@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MemoryError } from '../../core/errors.ts';
 import { DOUBT_MS, isDoubtful, LOOK_MS } from '../../core/maintenance/look-again.ts';
-import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
+import { translateSqliteError } from './dialect.ts';
 
 /**
  * Repeats the opening of a file for some seconds while the disk fails. A file that can't be opened is

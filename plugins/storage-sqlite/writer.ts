@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError, outcomeUnknown } from '../../core/errors.ts';
-import type { Connection } from '../storage-knex/dialects/dialect.ts';
-import {
-  isDiskFailure,
-  isSqliteBusy,
-  spoilsConnection,
-  translateSqliteError,
-} from '../storage-knex/dialects/sqlite.ts';
-import type { Mutation, MutationOutcome } from '../storage-knex/write/mutation.ts';
+import type { Connection } from '../../core/storage/dialect.ts';
+import { isDiskFailure, isSqliteBusy, spoilsConnection, translateSqliteError } from './dialect.ts';
+import type { Mutation, MutationOutcome } from '../../core/storage/write/mutation.ts';
 import type { BoundConnection } from './connection.ts';
 import type { SqliteContents } from './kept-contents.ts';
 

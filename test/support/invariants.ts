@@ -4,7 +4,7 @@ import { decodeDelta } from '../../core/history/delta/codec.ts';
 import { packTerms } from '../../core/search/index/index-update.ts';
 import { readFrames } from '../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../core/search/text/tokenise.ts';
-import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
+import { toScopeId } from '../../core/storage/schema/scope-id.ts';
 import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
 import { encodeText, indexText } from './index-text.ts';

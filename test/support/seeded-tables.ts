@@ -1,7 +1,7 @@
-import type { CellValue, Connection } from '../../plugins/storage-knex/dialects/dialect.ts';
-import type { ColumnDefinition } from '../../plugins/storage-knex/schema/columns.ts';
-import { foldTables } from '../../plugins/storage-knex/schema/migration.ts';
-import { MIGRATIONS } from '../../plugins/storage-knex/schema/migrations/list.ts';
+import type { CellValue, Connection } from '../../core/storage/dialect.ts';
+import type { ColumnDefinition } from '../../core/storage/schema/columns.ts';
+import { foldTables } from '../../core/storage/schema/migration.ts';
+import { MIGRATIONS } from '../../core/storage/schema/migrations/list.ts';
 
 const ROWS = 4_000;
 const SCOPES = 50;

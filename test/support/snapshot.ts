@@ -1,5 +1,5 @@
-import { MYSQL_DIALECT } from '../../plugins/storage-knex/dialects/mysql.ts';
-import { createSqliteDialect } from '../../plugins/storage-knex/dialects/sqlite.ts';
+import { MYSQL_DIALECT } from '../../plugins/storage-mysql/dialect.ts';
+import { createSqliteDialect } from '../../plugins/storage-sqlite/dialect.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { connectAsRoot } from './mariadb-server.ts';
 

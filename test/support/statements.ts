@@ -1,5 +1,5 @@
 // Records the statements that the service sends to databases during the tests. vitest.config.ts loads
-// this file before each test file. test/plugins/storage-knex/query-plans.test.ts reads the records at the end.
+// this file before each test file. test/core/storage/query-plans.test.ts reads the records at the end.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
@@ -89,7 +89,7 @@ const building = new AsyncLocalStorage<Error>();
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What stands between a store and its driver. */
 const BETWEEN =
-  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:drivers\/|kept-contents\.ts)|plugins\/storage-mysql\/(?:connections|knex)\.ts|plugins\/storage-knex\/(?:knex-connection|dialects\/\w+|schema\/row-sets|read\/page|read\/id-walk)\.ts)/;
+  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:dialect\.ts|drivers\/|kept-contents\.ts)|plugins\/storage-mysql\/(?:connections|dialect|knex)\.ts|core\/storage\/(?:knex-connection|schema\/row-sets|read\/page|read\/id-walk)\.ts)/;
 
 /** The line of the service that sends a statement; `null` for a test's own statement. */
 function findOrigin(): string | null {

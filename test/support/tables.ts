@@ -1,7 +1,7 @@
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
+import { toScopeId } from '../../core/storage/schema/scope-id.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
 import { temporaryDatabase } from './service.ts';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
-import { assertSafeSqlite } from '../../storage-knex/dialects/sqlite.ts';
+import { assertSafeSqlite } from '../dialect.ts';
 import type { SqliteModule } from '../connection.ts';
 import { openOnThread } from './threads.ts';
 

@@ -1,6 +1,6 @@
 import { isBuiltin } from 'node:module';
 import { MemoryError } from '../../../core/errors.ts';
-import { assertSafeSqlite } from '../../storage-knex/dialects/sqlite.ts';
+import { assertSafeSqlite } from '../dialect.ts';
 import type { SqliteModule } from '../connection.ts';
 import { openOnThread } from './threads.ts';
 

@@ -2,7 +2,7 @@ import { isStopWord } from '../../../core/search/text/english.ts';
 import { splitPassages } from '../../../core/search/text/passages.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import type { SqliteConnection } from '../../../plugins/storage-sqlite/connection.ts';
-import type { Row } from '../../../plugins/storage-knex/dialects/dialect.ts';
+import type { Row } from '../../../core/storage/dialect.ts';
 
 /** A text to search: the path is that in the user's memory. */
 export interface FtsDocument {

@@ -63,7 +63,7 @@ export async function ensureSearchFixture(fixture: SearchFixture): Promise<strin
 }
 
 /** Another schema, tokeniser or index makes other rows. */
-const SHAPES_ROWS = ['core/search/text', 'core/search/index', 'plugins/storage-knex/schema'];
+const SHAPES_ROWS = ['core/search/text', 'core/search/index', 'core/storage/schema'];
 
 async function toKey(fixture: SearchFixture): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(fixture));
@@ -120,7 +120,7 @@ async function waitForIndex(filename: string): Promise<void> {
 
 async function copyScopes(filename: string, copies: number): Promise<void> {
   const { toScopeId } = (await import(
-    pathToFileURL(path.join(DIST, 'plugins/storage-knex/schema/scope-id.js')).href
+    pathToFileURL(path.join(DIST, 'core/storage/schema/scope-id.js')).href
   )) as { toScopeId(scope: string): number };
   const database = new Database(filename);
   database.pragma('journal_mode = wal');

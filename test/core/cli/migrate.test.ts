@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
+import { MIGRATIONS } from '../../../core/storage/schema/migrations/list.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';

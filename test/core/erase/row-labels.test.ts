@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { labelRows } from '../../../core/erase/row-labels.ts';
-import { SCOPE_TABLES } from '../../../plugins/storage-knex/schema/tables.ts';
+import { SCOPE_TABLES } from '../../../core/storage/schema/tables.ts';
 
 describe('the rows of an erasure', () => {
   it('are told by what they hold, never by the name of a table', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
-import { translateMysqlError } from '../../../plugins/storage-knex/dialects/mysql.ts';
-import { Damage } from '../../../plugins/storage-knex/write/damage.ts';
+import { translateMysqlError } from '../../../plugins/storage-mysql/dialect.ts';
+import { Damage } from '../../../core/storage/write/damage.ts';
 
 const native = (errno: number, message: string) => Object.assign(new Error(message), { errno });
 

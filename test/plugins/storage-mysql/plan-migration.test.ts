@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
+import { MIGRATIONS } from '../../../core/storage/schema/migrations/list.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sharedMariadb } from '../../support/mariadb.ts';
 import { createDatabase } from '../../support/mariadb-server.ts';

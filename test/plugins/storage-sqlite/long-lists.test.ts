@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { AccessRecord } from '../../../core/contracts/records.ts';
 import type { AccessFilter, PageRequest } from '../../../core/contracts/storage.ts';
-import { EXAMINED_ROWS } from '../../../plugins/storage-knex/read/page.ts';
+import { EXAMINED_ROWS } from '../../../core/storage/read/page.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';

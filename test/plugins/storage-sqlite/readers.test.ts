@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Connection } from '../../../plugins/storage-knex/dialects/dialect.ts';
+import type { Connection } from '../../../core/storage/dialect.ts';
 import { readOptions } from '../../../core/config/option.ts';
 import { SQLITE_OPTIONS } from '../../../plugins/storage-sqlite/options.ts';
 import { SqliteDatabase } from '../../../plugins/storage-sqlite/sqlite-database.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Current, Decision } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
-import type { Connection } from '../../../plugins/storage-knex/dialects/dialect.ts';
-import type { Mutation, MutationOutcome } from '../../../plugins/storage-knex/write/mutation.ts';
+import { createSqliteDialect } from '../../../plugins/storage-sqlite/dialect.ts';
+import type { Connection } from '../../../core/storage/dialect.ts';
+import type { Mutation, MutationOutcome } from '../../../core/storage/write/mutation.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import type {
   BoundConnection,

@@ -1,0 +1,129 @@
+import type { Knex } from 'knex';
+import type { MemoryError } from '../errors.ts';
+import type { ColumnKind, IndexDefinition, TableDefinition } from './schema/columns.ts';
+
+/** A value that a statement takes or returns. */
+export type SqlValue = string | number | null | Uint8Array;
+/** A row from a driver. Nothing is known about it until a `to…` function has read it. */
+export type Row = Record<string, unknown>;
+
+/** The text of a statement and its bound values. */
+export interface Statement {
+  sql: string;
+  parameters: readonly SqlValue[];
+}
+
+/**
+ * One connection, as the stores see it. Each text is prepared once and cached, so texts come from a
+ * small fixed set; values are always bound. `cross join` in a text means that tables are read in
+ * the order in which they are written.
+ */
+export interface Connection {
+  /** The dialect of its database. */
+  readonly dialect: Dialect;
+  all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>;
+  /** Returns the number of changed rows. */
+  run(sql: string, parameters: readonly SqlValue[]): Promise<number>;
+}
+
+/** A connection for the admin's lists: it only reads, and Knex builds its statements. */
+export interface KnexConnection extends Connection {
+  readonly knex: Knex;
+}
+
+/** A value of a row to write. Text of an `id` or `hash` column is hex, with or without dashes. */
+export type CellValue = string | number | null | Uint8Array;
+
+/** Rows to write in as few statements as the database allows. */
+export interface RowSet {
+  table: TableDefinition;
+  columns: readonly string[];
+  rows: readonly (readonly CellValue[])[];
+  /**
+   * What to do with a row whose primary key exists: skip it, or replace its `update` columns and
+   * add to its `add` columns. Without this, such a row is an error.
+   */
+  conflict?:
+    | 'skip'
+    | {
+        update?: readonly string[];
+        add?: readonly string[];
+        /** Columns that keep the greater value; either value may be absent. */
+        greatest?: readonly string[];
+      };
+}
+
+/** Keys to look rows up by: a derived table with the named columns. */
+export type KeySet = Statement;
+
+/** The differences between the databases. All raw SQL that only one of them understands is here. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'mysql';
+
+  /** The column type for schema definitions. */
+  columnType(kind: ColumnKind, length: number | undefined): string;
+  /** The text after the closing bracket of `create table`. */
+  tableSuffix(table: TableDefinition): string;
+  /** Creates an index that may exist already, through `slow`, which has time for existing rows. */
+  createIndex(knex: Knex, index: IndexDefinition, slow: Knex): Promise<void>;
+
+  /** Writes rows. A set has each file, scope or id at most once. */
+  insertRows(connection: Connection, set: RowSet): Promise<void>;
+  keySet(columns: Readonly<Record<string, ColumnKind>>, rows: CellValue[][]): KeySet;
+  /** Deletes the rows of a table that match one of the keys. */
+  deleteKeys(table: string, columns: readonly string[], keys: KeySet): Statement;
+  /**
+   * The SQL that returns the rows of these columns as one JSON text, an array for each row, which
+   * saves carrying every value into JavaScript one by one. `null` if the driver's own rows are as
+   * fast.
+   */
+  rowsAsJson: ((columns: readonly string[]) => string) | null;
+  /** The end of a query that locks its rows. */
+  readonly forUpdate: string;
+  /** Whether nobody else can insert a row that `forUpdate` did not find. */
+  readonly locksAbsentRows: boolean;
+  /** The database's clock in milliseconds, as an SQL expression. */
+  readonly nowMs: string;
+  /**
+   * Claims a lease unless another holder's lease is still valid; its parameters are name, holder
+   * and milliseconds. The one statement leaves the row as it is for its holder, or creates or takes
+   * over the lease with the next fence. A new row's fence starts at the clock, so it is greater
+   * than any earlier row's of the same name.
+   */
+  readonly claimLease: string;
+  /**
+   * A condition with one bound parameter: `text` contains it, ignoring the case of ASCII letters.
+   */
+  containsText(text: string): string;
+  /** Joins texts, as an SQL expression. */
+  concat(...parts: readonly string[]): string;
+  /** `table as alias`, read by this index; by its primary key if `null`. */
+  byIndex(table: string, alias: string, index: string | null): string;
+  /**
+   * A condition for keyset paging: the columns, compared as one key, come before or after these
+   * values.
+   */
+  isBeyond(
+    columns: readonly string[],
+    operator: '<' | '>' | '<=' | '>=',
+    values: readonly SqlValue[],
+  ): Statement;
+  /**
+   * The entries directly below a folder of a scope, one row each. `entry` is relative to the folder
+   * and ends in `/` for a folder; `files`, `bytes` and `updated_at` cover everything inside.
+   */
+  folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]>;
+
+  /** Translates the database's own errors; the only place that does. */
+  translateError(error: unknown): MemoryError;
+}
+
+export interface FolderQuery {
+  scopeId: number;
+  /** The path within the scope: empty, or with a `/` at the end. */
+  folder: string;
+  /** The last entry of the page before. */
+  after: string | null;
+  order: 'asc' | 'desc';
+  limit: number;
+}

@@ -1,0 +1,102 @@
+import type { DreamRunFilter, DreamRunListing, DreamUser } from '../../contracts/dreams.ts';
+import type { ScopeKey } from '../../contracts/records.ts';
+import type { PageRequest, PageResult } from '../../contracts/storage.ts';
+import type { KnexConnection, Row } from '../dialect.ts';
+import { DREAM_RUN_LISTINGS, DREAM_USER_COLUMNS, toDreamUser } from './dream-rows.ts';
+import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
+
+/** Users with qualifying writes newer than their watermark, by user id. */
+export async function listChangedDreamUsers(
+  connection: KnexConnection,
+  { after, limit }: { after: ScopeKey | null; limit: number },
+): Promise<readonly DreamUser[]> {
+  const rows = (await connection
+    .knex('svc_scope as s')
+    .leftJoin('svc_dream_run as d', 'd.scope_id', 's.scope_id')
+    .where('s.scope', after === null ? '>=' : '>', after ?? 'u:')
+    .where('s.scope', '<', 'u;')
+    .whereNotNull('s.last_qualifying_at')
+    .where((unseen) => {
+      unseen
+        .whereNull('d.watermark')
+        .orWhere('s.last_qualifying_at', '>', connection.knex.ref('d.watermark'));
+    })
+    .orderBy('s.scope')
+    .limit(checkLimit(limit))
+    .select([...DREAM_USER_COLUMNS])) as Row[];
+  return rows.map(toDreamUser);
+}
+
+/** Users that have files, by user id, with what dreaming keeps of them. */
+export async function listDreamUsers(
+  connection: KnexConnection,
+  filter: { contains?: string | null },
+  page: PageRequest,
+): Promise<PageResult<DreamUser>> {
+  return await readPage(connection, {
+    ...toUserPage(page),
+    walk: () => walkScopes(connection),
+    bounds: ofUsers,
+    complete: (query) => {
+      query
+        .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+        .joinRaw('left join svc_dream_run d on d.scope_id = k.scope_id')
+        .clearSelect()
+        .select('k.scope_id', ...DREAM_USER_COLUMNS);
+    },
+    filters: haveFiles(connection, filter.contains),
+    toItem: toDreamUser,
+  });
+}
+
+/**
+ * Runs by id: those of one user along its own key, those that have not ended, and those with
+ * operations that wait, along their indexes.
+ */
+export async function listDreamRuns(
+  connection: KnexConnection,
+  filter: DreamRunFilter,
+  page: PageRequest,
+): Promise<PageResult<DreamRunListing>> {
+  const scope = filter.scope ?? null;
+  const { state = null, outcome = null, isOpen = false, isWaiting = false } = filter;
+  const { hasWritten = false, since = null, until = null } = filter;
+  return await readPage(connection, {
+    ...toIdPage(page),
+    pick: { scope_id: 'h.scope_id', id: 'h.id' },
+    walk: () => {
+      const index =
+        scope !== null
+          ? null
+          : isOpen
+            ? 'svc_dream_history_open'
+            : isWaiting
+              ? 'svc_dream_history_waiting'
+              : 'svc_dream_history_id';
+      const query = walkIndex(connection, 'svc_dream_history', { as: 'h', index });
+      if (scope !== null) query.where('h.scope_id', toScopeId(scope));
+      else if (isOpen) query.whereNull('h.ended_at');
+      else if (isWaiting) query.where('h.is_waiting', 1);
+      return query;
+    },
+    complete: (query) => {
+      query
+        .joinRaw('cross join svc_dream_history h on h.scope_id = k.scope_id and h.id = k.id')
+        .clearSelect()
+        .select(DREAM_RUN_LISTINGS.select('h'));
+    },
+    filters: [
+      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state, 'h.outcome': outcome }),
+      (query) => {
+        if (hasWritten) query.where('h.writes', '>', 0);
+        if (since !== null) query.where('h.created_at', '>=', since);
+        if (until !== null) query.where('h.created_at', '<', until);
+        if (isOpen) query.whereNull('h.ended_at');
+        if (isWaiting) query.where('h.is_waiting', 1);
+      },
+    ],
+    toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),
+  });
+}

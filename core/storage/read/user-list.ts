@@ -1,0 +1,66 @@
+import type { Knex } from 'knex';
+import type { UserListing } from '../../contracts/records.ts';
+import type { PageRequest, PageResult } from '../../contracts/storage.ts';
+import type { KnexConnection } from '../dialect.ts';
+import { lowerAscii } from './file-list.ts';
+import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
+import { READS } from '../schema/records.ts';
+import { toText } from '../schema/rows.ts';
+import { mapTable } from '../schema/table-map.ts';
+
+/** Lists the users with files, by user id, which is also the page key. */
+export async function listUsers(
+  connection: KnexConnection,
+  filter: { contains?: string | null },
+  page: PageRequest,
+): Promise<PageResult<UserListing>> {
+  return await readPage(connection, {
+    ...toUserPage(page),
+    walk: () => walkScopes(connection),
+    bounds: ofUsers,
+    complete: (query) => {
+      query
+        .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+        .joinRaw('left join svc_file_stat t on t.scope_id = k.scope_id and t.file_no = 0')
+        .select(...USERS.select('s'), 't.reads', 't.last_read_at', 't.last_shown_at');
+    },
+    filters: haveFiles(connection, filter.contains),
+    toItem: (row) => USERS.toRecord(row),
+  });
+}
+
+const USERS = mapTable<UserListing>(
+  'svc_scope',
+  {
+    userId: { name: 'scope', fromCell: (cell) => toText(cell).slice(2) },
+    historyHash: { name: 'chain_head' },
+    ...READS,
+    lastShownAt: 'number',
+  },
+  { only: ['files', 'bytes', 'revisions', 'last_write_at'] },
+);
+
+/** Walks the scopes in order, as `s`. */
+export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
+  return walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' });
+}
+
+/** Limits a query to scopes of users. */
+export function ofUsers(query: Knex.QueryBuilder): void {
+  query.where('s.scope', '>=', 'u:').where('s.scope', '<', 'u;');
+}
+
+/** Limits a query to users with files, and optionally to user ids that contain a text. */
+export function haveFiles(
+  connection: KnexConnection,
+  contains: string | null | undefined,
+): Filter[] {
+  const filters: Filter[] = [(query) => void query.where('s.files', '>', 0)];
+  if (typeof contains === 'string' && contains !== '') {
+    const condition = connection.dialect.containsText('substr(s.scope, 3)');
+    filters.push(
+      (query) => void query.where(connection.knex.raw(condition, [lowerAscii(contains)])),
+    );
+  }
+  return filters;
+}

@@ -1,0 +1,88 @@
+import type { KnexConnection } from '../dialect.ts';
+import type { ColumnDefinition, IndexDefinition, TableDefinition } from './columns.ts';
+
+/** A column that a table gets. Rows that are there have `value` in it; NULL without one. */
+export interface AddedColumn {
+  table: string;
+  column: ColumnDefinition;
+  value?: number;
+}
+
+/** A change of rows. It can be repeated, also after a part of them was changed. */
+export interface RowChange {
+  /** What it does, in a few words. */
+  name: string;
+  run(connection: KnexConnection): Promise<void>;
+}
+
+/** One step of a migration. It can be repeated: what exists already is left as it is. */
+export type MigrationStep =
+  | { createTable: TableDefinition }
+  | { addColumn: AddedColumn }
+  | { createIndex: IndexDefinition }
+  | { changeRows: RowChange };
+
+/** What a step does, as in `create index svc_file_path`. */
+export function describeStep(step: MigrationStep): string {
+  if ('createTable' in step) return `create table ${step.createTable.name}`;
+  if ('createIndex' in step) return `create index ${step.createIndex.name}`;
+  if ('changeRows' in step) return step.changeRows.name;
+  return `add column ${step.addColumn.table}.${step.addColumn.column.name}`;
+}
+
+/** The step that makes a table. */
+export function table(
+  name: string,
+  primaryKey: readonly string[],
+  options: { clustered: boolean },
+  columns: readonly ColumnDefinition[],
+): { createTable: TableDefinition } {
+  return { createTable: { name, columns, primaryKey, ...options } };
+}
+
+/** The step that makes an index. */
+export function index(
+  name: string,
+  tableName: string,
+  columns: readonly string[],
+  options: Pick<IndexDefinition, 'unique' | 'where'> = {},
+): { createIndex: IndexDefinition } {
+  return { createIndex: { name, table: tableName, columns, ...options } };
+}
+
+/** The step that adds a column. */
+export function column(
+  tableName: string,
+  definition: ColumnDefinition,
+  value?: number,
+): { addColumn: AddedColumn } {
+  const added = { table: tableName, column: definition };
+  return { addColumn: value === undefined ? added : { ...added, value } };
+}
+
+/** A column of whole numbers. */
+export function integer(name: string, options: { nullable?: boolean } = {}): ColumnDefinition {
+  return { name, kind: 'integer', ...options };
+}
+
+/** A step forward of the schema. A released one never changes. */
+export interface Migration {
+  version: number;
+  name: string;
+  steps: readonly MigrationStep[];
+}
+
+/** The tables that the migrations make, by name. */
+export function foldTables(migrations: readonly Migration[]): Map<string, TableDefinition> {
+  const tables = new Map<string, TableDefinition>();
+  for (const { steps } of migrations) {
+    for (const step of steps) {
+      if ('createTable' in step) tables.set(step.createTable.name, step.createTable);
+      if (!('addColumn' in step)) continue;
+      const table = tables.get(step.addColumn.table);
+      if (table === undefined) throw new Error(`There is no table ${step.addColumn.table}.`);
+      tables.set(table.name, { ...table, columns: [...table.columns, step.addColumn.column] });
+    }
+  }
+  return tables;
+}

@@ -1,0 +1,183 @@
+import type {
+  AccessRecord,
+  AuditRecord,
+  EventRecord,
+  FileListing,
+  FileRecord,
+  FileState,
+  HoldRecord,
+  IdempotencyRecord,
+  NewRevision,
+  PrunedRevision,
+  RevisionRecord,
+  RevisionStep,
+  ScopeKey,
+  ScopeState,
+  SpanAttributes,
+  SpanRecord,
+} from '../../contracts/records.ts';
+import { toHex } from './ids.ts';
+import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
+import { mapTable, type Unusual } from './table-map.ts';
+
+export const SCOPES = mapTable<ScopeState>(
+  'svc_scope',
+  { scope: 'scope-text' },
+  // `coverFiles` alone reads and writes `uncovered`.
+  { fixed: ['scope'], without: ['uncovered'] },
+);
+
+/**
+ * A scope without a row. File numbers start at 1, because 0 is the scope itself in svc_file_stat.
+ */
+export function newScopeState(scope: ScopeKey): ScopeState {
+  return SCOPES.blank({ scope, nextFileNo: 1 });
+}
+
+export const HOLDS = mapTable<HoldRecord>('svc_scope_hold', {
+  scope: 'scope-text',
+  id: { name: 'hold_id' },
+  kind: { name: 'hold_kind' },
+  details: { name: 'hold_details', kind: 'json' },
+});
+
+const lines = { name: 'line_count' };
+
+// A path keeps its number, so the index by number never changes.
+export const FILES = mapTable<FileRecord>('svc_file', { lines }, { fixed: ['file_no'] });
+
+/** Files with the column `content` of `svc_content`. */
+export const FILE_STATES = mapTable<FileState>('svc_file', { lines, content: 'text' });
+
+/** The columns of `svc_file_stat`; NULL if nothing was ever read. */
+export const READS: Unusual<Pick<FileListing, 'reads' | 'lastReadAt'>> = {
+  reads: { kind: 'number', fromCell: (cell) => toIntegerOrNull(cell) ?? 0 },
+  lastReadAt: 'number',
+};
+
+/** Files with the columns `reads` and `last_read_at` of `svc_file_stat`. */
+export const FILE_LISTINGS = mapTable<FileListing>('svc_file', { lines, ...READS });
+
+type FileVersion = Pick<FileState, 'scope' | 'fileNo' | 'version'>;
+
+export const CONTENTS = mapTable<FileVersion & Pick<FileState, 'content'>>('svc_content');
+export const INDEX_QUEUE = mapTable<FileVersion>('svc_index_queue');
+
+/** The reads of a file. The whole scope has the file number 0, and alone has `lastShownAt`. */
+export interface FileStat {
+  scope: ScopeKey;
+  fileNo: number;
+  reads: number;
+  lastReadAt: number | null;
+  lastShownAt: number | null;
+}
+
+export const FILE_STATS = mapTable<FileStat>('svc_file_stat');
+
+/** In place of a hash that a redaction removed: the column takes no NULL. */
+const NO_HASH = '0'.repeat(64);
+
+const revision: Unusual<RevisionRecord> = {
+  // Of the file.
+  path: 'text',
+  addedLines: { name: 'added' },
+  removedLines: { name: 'removed' },
+  contentSalt: 'hex',
+  redacted: 'boolean',
+  redactedBefore: 'boolean',
+  existedBefore: 'boolean',
+  existsAfter: 'boolean',
+  hash: {
+    toCell: (hash) => hash ?? NO_HASH,
+    fromCell: (cell) => {
+      const hash = toHex(cell as Uint8Array);
+      return hash === NO_HASH ? null : hash;
+    },
+  },
+};
+const STEP = ['delta', 'keyframe'];
+
+/** Revisions without their deltas, with the column `path` of their file. */
+export const REVISIONS = mapTable<RevisionRecord>('svc_revision', revision, { without: STEP });
+export const REVISION_STEPS = mapTable<RevisionStep>(
+  'svc_revision',
+  { existedBefore: 'boolean' },
+  { only: ['version', 'existed_before', ...STEP] },
+);
+export const NEW_REVISIONS = mapTable<NewRevision>('svc_revision', revision);
+
+export const PRUNED_REVISIONS = mapTable<PrunedRevision>('svc_pruned_revision', {
+  contentSalt: 'hex',
+});
+
+export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
+  // Filled for shared memory alone, where the scope does not name the user. So the index by user has
+  // few rows.
+  userId: {
+    toCell: (userId, access: AccessRecord) => (access.scope === 's' ? userId : null),
+    fromCell: (cell, scope) => (scope === 's' ? toTextOrNull(cell) : (scope?.slice(2) ?? null)),
+  },
+  lines: { name: 'lines_shown' },
+});
+
+export const EVENTS = mapTable<Omit<EventRecord, 'parent'>>('svc_event', {
+  attributes: 'json',
+  spans: { toCell: packSpans, fromCell: unpackSpans },
+});
+
+type PackedSpan = [
+  spanId: string,
+  parentSpanId: string | null,
+  kind: string,
+  name: string,
+  /** `null` for a successful span, empty for a failure without a code. */
+  errorCode: string | null,
+  startedAt: number,
+  durationMs: number,
+  attributes: SpanAttributes,
+];
+
+/** Without member names, which would be half of the size of a call's spans. */
+function packSpans(spans: readonly SpanRecord[]): string {
+  return JSON.stringify(
+    spans.map((span): PackedSpan => [
+      span.spanId,
+      span.parentSpanId,
+      span.kind,
+      span.name,
+      span.status === 'ok' ? null : (span.errorCode ?? ''),
+      span.startedAt,
+      span.durationMs,
+      span.attributes,
+    ]),
+  );
+}
+
+function unpackSpans(cell: unknown): SpanRecord[] {
+  // eslint-disable-next-line no-restricted-syntax -- this service wrote it
+  return (JSON.parse(toText(cell)) as PackedSpan[]).map(
+    ([spanId, parentSpanId, kind, name, errorCode, startedAt, durationMs, attributes]) => ({
+      spanId,
+      parentSpanId,
+      kind: kind as SpanRecord['kind'],
+      name,
+      status: errorCode === null ? 'ok' : 'error',
+      errorCode: errorCode === '' ? null : errorCode,
+      startedAt,
+      durationMs,
+      attributes,
+    }),
+  );
+}
+
+export const IDEMPOTENCY_ROWS = mapTable<IdempotencyRecord>('svc_idempotency');
+
+export const AUDIT_ROWS = mapTable<AuditRecord>('svc_admin_audit', { details: 'json' });
+
+/** How many writes of a budget were made. */
+export interface Budget {
+  name: string;
+  used: number;
+}
+
+export const BUDGETS = mapTable<Budget>('svc_budget');

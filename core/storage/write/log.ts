@@ -1,0 +1,254 @@
+import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/records.ts';
+import type { LogBatch, LogStore } from '../../contracts/storage.ts';
+import { assertScope } from '../../files/paths.ts';
+import { toIdMs } from '../../ids/id-time.ts';
+import { listAccess } from '../read/access-list.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, SqlValue } from '../dialect.ts';
+import type { IdSkewKeeper } from './id-skew.ts';
+import { leastIdBeyond, readIdSkew } from './id-skew.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import { keepRollups } from './rollup.ts';
+import { deleteFound, findRows, insertRecords, selectKey } from '../schema/row-sets.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
+import {
+  newScopeState,
+  ACCESS_ROWS,
+  EVENTS,
+  FILE_STATS,
+  SCOPES,
+  type FileStat,
+} from '../schema/records.ts';
+
+/** The most root events of one trace that are read. */
+const EVENTS_OF_TRACE = 200;
+const EVENTS_A_STATEMENT = 128;
+/** Access rows written before other work gets its turn. */
+const ACCESS_A_PART = 512;
+
+/** Makes the store of access rows and events. */
+export function createLogStore(database: SqlDatabase): LogStore {
+  const { skew } = database;
+  const readEvents = async (column: string, id: string, limit: number): Promise<EventRecord[]> => {
+    const bytes = parseIdBytes(id);
+    if (bytes === null) return [];
+    const rows = await database.read((connection) =>
+      connection.all(`${GET_EVENTS} where e.${column} = ? order by e.id limit ?`, [bytes, limit]),
+    );
+    return rows.map((row) => EVENTS.toRecord(row));
+  };
+  return {
+    async append(batch) {
+      for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
+      if (batch.access.length + batch.events.length === 0) return;
+      await database.writeAll(
+        cutBatch(batch).map((part) => (connection) => appendBatch(connection, skew, part)),
+      );
+    },
+    listAccess: (filter, page) =>
+      database.list((connection) => listAccess(connection, filter, page)),
+    eventsOfTrace: (traceId) => readEvents('trace_id', traceId, EVENTS_OF_TRACE),
+    async eventOfToolCall(toolCallId) {
+      const [event = null] = await readEvents('tool_call_id', toolCallId, 1);
+      return event;
+    },
+    expire: (what, before, limit) =>
+      database.write((connection) => expireRows(connection, what, { before, limit })),
+    countOlder: (what, before) =>
+      database.read(async (connection) => {
+        const { from, parameters } = await findOlder(connection, what, before);
+        const [row] = await connection.all(`select count(*) as older ${from}`, parameters);
+        return row === undefined ? 0 : toInteger(row['older']);
+      }),
+  };
+}
+
+/** The tables whose rows expire, with the column that tells their age. */
+const AGED = {
+  events: { table: 'svc_event', time: 'started_at' },
+  access: { table: 'svc_access_log', time: 'at' },
+  idempotency: { table: 'svc_idempotency', time: 'created_at' },
+} as const;
+
+const GET_EVENTS =
+  `select s.scope, ${EVENTS.select('e').join(', ')}` +
+  ' from svc_event e cross join svc_scope s on s.scope_id = e.scope_id';
+
+/** Splits the access rows into batches. The events stay together in the last one. */
+function cutBatch(batch: LogBatch): LogBatch[] {
+  const { access, isRepeated = false } = batch;
+  const parts: LogBatch[] = [];
+  let from = 0;
+  for (; access.length - from > ACCESS_A_PART; from += ACCESS_A_PART) {
+    parts.push({ access: access.slice(from, from + ACCESS_A_PART), events: [], isRepeated });
+  }
+  return [...parts, { ...batch, access: access.slice(from) }];
+}
+
+async function appendBatch(
+  connection: Connection,
+  skew: IdSkewKeeper,
+  batch: LogBatch,
+): Promise<void> {
+  const given = withoutErased(batch, await ensureScopes(connection, batch));
+  let { access, events } = given;
+  if (batch.isRepeated === true) {
+    // If an earlier commit got no answer, its rows may exist already and must not be counted twice.
+    access = await withoutKnown(connection, 'svc_access_log', access);
+    events = await withoutKnown(connection, 'svc_event', events);
+  }
+  await insertRecords(connection, access, { into: ACCESS_ROWS });
+  for (let from = 0; from < events.length; from += EVENTS_A_STATEMENT) {
+    // Split, because packing them blocks the event loop.
+    await insertRecords(connection, events.slice(from, from + EVENTS_A_STATEMENT), {
+      into: EVENTS,
+    });
+  }
+  if (batch.rollUp !== undefined) await keepRollups(connection, batch.rollUp, events);
+  await insertRecords(connection, countReads(access), {
+    into: FILE_STATS,
+    conflict: { add: ['reads'], greatest: ['last_read_at', 'last_shown_at'] },
+  });
+  await skew.cover(connection, access);
+  await skew.cover(
+    connection,
+    // An event is recorded when its call ends.
+    events.map(({ id, startedAt, durationMs }) => ({ id, at: startedAt + durationMs })),
+  );
+}
+
+/**
+ * Leaves out the rows of calls that started before their user was erased: they may have been queued,
+ * or under way, meanwhile.
+ */
+function withoutErased(
+  { access, events }: LogBatch,
+  erasedAt: ReadonlyMap<ScopeKey, number>,
+): Pick<LogBatch, 'access' | 'events'> {
+  if (erasedAt.size === 0) return { access, events };
+  const isLate = (scope: ScopeKey, startedAt: number) => startedAt < (erasedAt.get(scope) ?? 0);
+  return {
+    access: access.filter(
+      ({ scope, userId, toolCallId, at }) =>
+        !isLate(ownerOf(scope, userId), toolCallId === null ? at : toIdMs(toolCallId)),
+    ),
+    events: events.filter(({ scope, userId, startedAt }) => {
+      return !isLate(ownerOf(scope, userId), startedAt);
+    }),
+  };
+}
+
+/** The user for whom a row was written. */
+function ownerOf(scope: ScopeKey, userId: string | null): ScopeKey {
+  return userId === null ? scope : `u:${userId}`;
+}
+
+/**
+ * Access rows refer to their scope's row, so a scope that was only read needs one too. Returns when
+ * scopes were erased, those of the users of shared memory too.
+ */
+async function ensureScopes(
+  connection: Connection,
+  batch: LogBatch,
+): Promise<Map<ScopeKey, number>> {
+  const scopes = new Map<number, ScopeKey>();
+  for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
+  const owners = [...batch.access, ...batch.events].map(({ scope, userId }) =>
+    toScopeId(ownerOf(scope, userId)),
+  );
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...new Set([...scopes.keys(), ...owners])].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', 't.scope', 't.erased_at'],
+  });
+  const known = new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope'])]));
+  const missing = [...scopes.values()].filter((scope) => !known.has(toScopeId(scope)));
+  await insertRecords(connection, missing.map(newScopeState), {
+    into: SCOPES,
+    conflict: 'skip',
+  });
+  for (const { scope } of [...batch.access, ...batch.events]) {
+    const name = known.get(toScopeId(scope)) ?? scopes.get(toScopeId(scope));
+    if (name !== scope) throw sameNumber();
+  }
+  return new Map(
+    rows.flatMap((row) => {
+      const erasedAt = toIntegerOrNull(row['erased_at']);
+      return erasedAt === null ? [] : [[toText(row['scope']) as ScopeKey, erasedAt] as const];
+    }),
+  );
+}
+
+async function withoutKnown<T extends AccessRecord | EventRecord>(
+  connection: Connection,
+  table: 'svc_access_log' | 'svc_event',
+  records: readonly T[],
+): Promise<readonly T[]> {
+  const rows = await findRows(connection, table, {
+    columns: ['scope_id', 'id'],
+    rows: records.map(({ scope, id }) => [toScopeId(scope), id]),
+    select: ['t.id'],
+  });
+  if (rows.length === 0) return records;
+  const known = new Set(rows.map((row) => toUuid(row['id'] as Uint8Array)));
+  return records.filter(({ id }) => !known.has(id));
+}
+
+/** One row for each file that was read and one for each scope that was shown, in the order of the keys. */
+function countReads(access: readonly AccessRecord[]): FileStat[] {
+  const stats = new Map<string, FileStat>();
+  for (const { action, outcome, scope, fileNo, at } of access) {
+    if (outcome !== 'ok' || fileNo === null) continue;
+    const isRead = action === 'read' || action === 'context';
+    if (!isRead && action !== 'find') continue;
+    for (const counted of isRead ? [fileNo, 0] : [0]) {
+      const key = `${scope} ${counted}`;
+      const stat = stats.get(key) ?? {
+        ...{ scope, fileNo: counted, reads: 0 },
+        ...{ lastReadAt: null, lastShownAt: null },
+      };
+      if (isRead) {
+        stat.reads += 1;
+        stat.lastReadAt = Math.max(stat.lastReadAt ?? at, at);
+      }
+      if (counted === 0) stat.lastShownAt = Math.max(stat.lastShownAt ?? at, at);
+      stats.set(key, stat);
+    }
+  }
+  return [...stats.values()].sort(
+    (left, right) => toScopeId(left.scope) - toScopeId(right.scope) || left.fileNo - right.fileNo,
+  );
+}
+
+/** The rows of before a time, `t`, found by an index in the order of their age. */
+async function findOlder(
+  connection: Connection,
+  what: keyof typeof AGED,
+  before: number,
+): Promise<{ from: string; order: string; parameters: SqlValue[] }> {
+  const { table, time } = AGED[what];
+  if (what === 'idempotency') {
+    return { from: `from ${table} t where t.${time} < ?`, order: time, parameters: [before] };
+  }
+  const source = connection.dialect.byIndex(table, 't', `${table}_id`);
+  return {
+    from: `from ${source} where t.id < ? and t.${time} < ?`,
+    order: 'id',
+    parameters: [leastIdBeyond(before, await readIdSkew(connection)), before],
+  };
+}
+
+async function expireRows(
+  connection: Connection,
+  what: keyof typeof AGED,
+  { before, limit }: { before: number; limit: number },
+): Promise<number> {
+  const { table } = AGED[what];
+  const { from, order, parameters } = await findOlder(connection, what, before);
+  const rows = await connection.all(
+    `select ${selectKey(table)} ${from} order by t.${order} limit ?`,
+    [...parameters, limit],
+  );
+  return await deleteFound(connection, table, rows);
+}

@@ -1,0 +1,199 @@
+import type {
+  FileKey,
+  FileState,
+  HoldRecord,
+  IdempotencyRecord,
+  ScopeState,
+} from '../../contracts/records.ts';
+import type { Current, Decision, MutateRequest } from '../../contracts/storage.ts';
+import { MemoryError, toMemoryError } from '../../errors.ts';
+import { assertFileKey, assertScope } from '../../files/paths.ts';
+import type { Damage } from './damage.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection } from '../dialect.ts';
+import {
+  fileSlotKey,
+  idempotencySlotKey,
+  type WriteSet,
+  readWriteSet,
+  type Slot,
+  saveWriteSet,
+} from './write-set.ts';
+
+import { type Budget, newScopeState } from '../schema/records.ts';
+import { leaseLost } from './leases.ts';
+
+/** One call of `Storage.mutate`. */
+export interface Mutation {
+  request: MutateRequest;
+  decide: (current: Current) => Decision<unknown>;
+}
+
+/** The result of a mutation, valid once its transaction is committed. */
+export type MutationOutcome =
+  { status: 'applied'; result: unknown } | { status: 'rejected'; error: MemoryError };
+
+/** Checks a request. Throws a `MemoryError` if it has invalid names, or rows outside its scopes. */
+export function checkMutateRequest(request: MutateRequest): void {
+  for (const scope of request.scopes) assertScope(scope);
+  for (const key of request.files) {
+    assertFileKey(key);
+    if (!request.scopes.includes(key.scope)) throw unnamed('A file');
+  }
+  if (request.idempotency !== undefined && !request.scopes.includes(request.idempotency.scope)) {
+    throw unnamed('An idempotency key');
+  }
+}
+
+/**
+ * Runs mutations one after the other inside an open transaction, with a few statements for all of
+ * them: it reads all named rows together, lets each `decide` see the decisions before it, and
+ * writes the final rows together.
+ *
+ * A `decide` that throws, or a guard that fails, rejects only its own mutation, which has changed
+ * nothing. Errors that this function throws come from the database; roll the transaction back then.
+ */
+export async function applyMutations(
+  connection: Connection,
+  { skew, damage }: Pick<SqlDatabase, 'skew' | 'damage'>,
+  mutations: readonly Mutation[],
+): Promise<MutationOutcome[]> {
+  const writeSet = await readWriteSet(
+    connection,
+    mutations.map(({ request }) => request),
+  );
+  const outcomes = mutations.map((mutation) => decideOne(writeSet, damage, mutation));
+  await saveWriteSet(connection, skew, writeSet);
+  return outcomes;
+}
+
+function decideOne(
+  writeSet: WriteSet,
+  damage: Damage,
+  { request, decide }: Mutation,
+): MutationOutcome {
+  try {
+    checkLeases(writeSet, request);
+    const decision = decide(currentOf(writeSet, damage, request));
+    checkChanges(request, decision);
+    const spent = checkBudgets(writeSet, request, decision.writes);
+    // Nothing below throws, so the decision stands from here on.
+    for (const [slot, budget] of spent) slot.now = budget;
+    applyChanges(writeSet, decision);
+    return { status: 'applied', result: decision.result };
+  } catch (error) {
+    return { status: 'rejected', error: toMemoryError(error) };
+  }
+}
+
+function checkLeases(writeSet: WriteSet, request: MutateRequest): void {
+  for (const guard of request.guards ?? []) {
+    if (guard.kind === 'lease' && writeSet.leases.get(guard.name) !== guard.fence) {
+      throw leaseLost();
+    }
+  }
+}
+
+function checkBudgets(
+  writeSet: WriteSet,
+  request: MutateRequest,
+  writes: number,
+): Map<Slot<Budget>, Budget> {
+  const spent = new Map<Slot<Budget>, Budget>();
+  if (writes === 0) return spent;
+  for (const guard of request.guards ?? []) {
+    if (guard.kind !== 'budget') continue;
+    const slot = writeSet.budgets.get(guard.name) as Slot<Budget>;
+    const used = ((spent.get(slot) ?? slot.now)?.used ?? 0) + writes;
+    if (used > guard.max) {
+      throw new MemoryError('QUOTA_EXCEEDED', 'The write budget is spent.', {
+        details: { limit: guard.name, max: guard.max },
+      });
+    }
+    spent.set(slot, { name: guard.name, used });
+  }
+  return spent;
+}
+
+function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): Current {
+  return {
+    scope(scope) {
+      if (!request.scopes.includes(scope)) throw unnamed('A scope');
+      return writeSet.scopes.get(scope)?.now ?? newScopeState(scope);
+    },
+    file(key) {
+      const slot = writeSet.files.get(fileSlotKey(key));
+      if (slot === undefined || !isNamed(request.files, key)) throw unnamed('A file');
+      // A delta against damaged content would put the damage into the history.
+      if (slot.now !== null && slot.now === slot.before) damage.checkContent(slot.now);
+      return slot.now;
+    },
+    hold(scope) {
+      if (!request.scopes.includes(scope)) throw unnamed('A scope');
+      return writeSet.holds.get(scope)?.now ?? null;
+    },
+    idempotency:
+      request.idempotency === undefined
+        ? null
+        : (writeSet.idempotency.get(idempotencySlotKey(request.idempotency))?.now ?? null),
+  };
+}
+
+/**
+ * Throws `INTERNAL` if a decision changes rows outside its request or does not count its writes.
+ */
+function checkChanges(request: MutateRequest, { changes, writes }: Decision<unknown>): void {
+  if (!Number.isSafeInteger(writes) || writes < 0) {
+    throw new MemoryError('INTERNAL', 'A decision counts its writes.');
+  }
+  for (const { scope } of [...(changes.scopes ?? []), ...(changes.holds ?? [])]) {
+    if (!request.scopes.includes(scope)) throw unnamed('A scope');
+  }
+  for (const file of changes.files ?? []) {
+    if (!isNamed(request.files, file)) throw unnamed('A file');
+  }
+  for (const row of [...(changes.revisions ?? []), ...(changes.access ?? [])]) {
+    if (!request.scopes.includes(row.scope)) throw unnamed('A row');
+  }
+  const key = changes.idempotency;
+  if (
+    key !== undefined &&
+    (key.scope !== request.idempotency?.scope || key.keyHash !== request.idempotency.keyHash)
+  ) {
+    throw unnamed('An idempotency key');
+  }
+}
+
+function isNamed(files: readonly FileKey[], { scope, path }: FileKey): boolean {
+  return files.some((file) => file.scope === scope && file.path === path);
+}
+
+function applyChanges(writeSet: WriteSet, { changes }: Decision<unknown>): void {
+  for (const state of changes.scopes ?? []) {
+    (writeSet.scopes.get(state.scope) as Slot<ScopeState>).now = state;
+  }
+  for (const state of changes.files ?? []) {
+    (writeSet.files.get(fileSlotKey(state)) as Slot<FileState>).now = state;
+  }
+  for (const { scope, hold } of changes.holds ?? []) {
+    (writeSet.holds.get(scope) as Slot<HoldRecord>).now = hold;
+  }
+  writeSet.revisions.push(...(changes.revisions ?? []));
+  writeSet.pruned.push(...(changes.pruned ?? []));
+  writeSet.access.push(...(changes.access ?? []));
+  writeSet.audit.push(...(changes.audit ?? []));
+  if (changes.idempotency !== undefined) {
+    const slot = writeSet.idempotency.get(idempotencySlotKey(changes.idempotency));
+    (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
+  }
+  // Every scope with rows needs its own row, because scope numbers alone are hashes.
+  const keys = changes.idempotency === undefined ? [] : [changes.idempotency];
+  for (const { scope } of [...(changes.access ?? []), ...(changes.revisions ?? []), ...keys]) {
+    const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;
+    slot.now ??= newScopeState(scope);
+  }
+}
+
+function unnamed(what: string): MemoryError {
+  return new MemoryError('INTERNAL', `${what} that the request did not name was asked for.`);
+}

@@ -1,0 +1,296 @@
+import type {
+  AccessRecord,
+  AuditRecord,
+  FileKey,
+  FileState,
+  HoldRecord,
+  IdempotencyRecord,
+  NewRevision,
+  PrunedRevision,
+  ScopeKey,
+  ScopeState,
+} from '../../contracts/records.ts';
+import type { MutateRequest } from '../../contracts/storage.ts';
+import { MemoryError } from '../../errors.ts';
+import type { Connection } from '../dialect.ts';
+import type { IdSkewKeeper } from './id-skew.ts';
+import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { toInteger, toText } from '../schema/rows.ts';
+import { sameNumber, toScopeId } from '../schema/scope-id.ts';
+import {
+  ACCESS_ROWS,
+  AUDIT_ROWS,
+  type Budget,
+  BUDGETS,
+  CONTENTS,
+  FILES,
+  FILE_STATES,
+  FILE_STATS,
+  HOLDS,
+  IDEMPOTENCY_ROWS,
+  INDEX_QUEUE,
+  NEW_REVISIONS,
+  PRUNED_REVISIONS,
+  SCOPES,
+  newScopeState,
+} from '../schema/records.ts';
+
+/** A row as it was read, and its state after the mutations so far. */
+export interface Slot<T> {
+  before: T | null;
+  now: T | null;
+}
+
+/** The rows that a group of mutations names, and the rows that it adds. */
+export interface WriteSet {
+  scopes: Map<ScopeKey, Slot<ScopeState>>;
+  holds: Map<ScopeKey, Slot<HoldRecord>>;
+  files: Map<string, Slot<FileState>>;
+  idempotency: Map<string, Slot<IdempotencyRecord>>;
+  /** The fences of the valid leases. */
+  leases: Map<string, number>;
+  budgets: Map<string, Slot<Budget>>;
+  revisions: NewRevision[];
+  pruned: PrunedRevision[];
+  access: AccessRecord[];
+  audit: AuditRecord[];
+}
+
+/**
+ * Thrown if rows to lock do not exist, on a database that can't lock absent rows. {@link
+ * createAbsentRows} creates them in a separate transaction, then the first one starts again.
+ */
+export class AbsentRows extends Error {
+  readonly scopes: readonly ScopeKey[];
+  readonly budgets: readonly string[];
+
+  constructor(rows: { scopes?: readonly ScopeKey[]; budgets?: readonly string[] }) {
+    super('Rows to be locked are absent.');
+    this.scopes = rows.scopes ?? [];
+    this.budgets = rows.budgets ?? [];
+  }
+}
+
+/** Creates rows that others may create at the same time. */
+export async function createAbsentRows(
+  connection: Connection,
+  { scopes, budgets }: AbsentRows,
+): Promise<void> {
+  await insertRecords(connection, scopes.map(newScopeState), { into: SCOPES, conflict: 'skip' });
+  const unused = budgets.map((name) => ({ name, used: 0 }));
+  await insertRecords(connection, unused, { into: BUDGETS, conflict: 'skip' });
+}
+
+/** The key of a file in a {@link WriteSet}. */
+export function fileSlotKey({ scope, path }: FileKey): string {
+  return `${scope}\n${path}`;
+}
+
+/** The key of an idempotency row in a {@link WriteSet}. */
+export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): string {
+  return `${key.scope}\n${key.keyHash}`;
+}
+
+/**
+ * Reads all rows that a group of mutations names, with a few statements. It locks the scopes' rows
+ * first.
+ */
+export async function readWriteSet(
+  connection: Connection,
+  requests: readonly MutateRequest[],
+): Promise<WriteSet> {
+  const scopes = new Map<number, ScopeKey>();
+  const files = new Map<string, FileKey>();
+  const idempotency = new Map<string, { scope: ScopeKey; keyHash: string }>();
+  const leases = new Set<string>();
+  const budgets = new Set<string>();
+  for (const request of requests) {
+    for (const scope of request.scopes) {
+      const scopeId = toScopeId(scope);
+      if ((scopes.get(scopeId) ?? scope) !== scope) throw sameNumber();
+      scopes.set(scopeId, scope);
+    }
+    for (const key of request.files) files.set(fileSlotKey(key), key);
+    if (request.idempotency !== undefined) {
+      idempotency.set(idempotencySlotKey(request.idempotency), request.idempotency);
+    }
+    for (const guard of request.guards ?? []) {
+      (guard.kind === 'lease' ? leases : budgets).add(guard.name);
+    }
+  }
+  return {
+    // Scopes first, because their rows are the lock for all others.
+    ...(await readScopes(connection, scopes)),
+    files: await readFiles(connection, files, scopes),
+    idempotency: await readIdempotency(connection, idempotency, scopes),
+    leases: await readLeases(connection, leases),
+    budgets: await readBudgets(connection, budgets),
+    revisions: [],
+    pruned: [],
+    access: [],
+    audit: [],
+  };
+}
+
+/** Writes the changed rows, one table at a time. */
+export async function saveWriteSet(
+  connection: Connection,
+  skew: IdSkewKeeper,
+  writeSet: WriteSet,
+): Promise<void> {
+  const files = changed(writeSet.files.values());
+  const isNew = (file: FileState) => writeSet.files.get(fileSlotKey(file))?.before === null;
+
+  await replaceRecords(connection, SCOPES, changed(writeSet.scopes.values()));
+  await replaceRecords(connection, HOLDS, changed(writeSet.holds.values()));
+  await deleteRows(connection, 'svc_scope_hold', {
+    columns: ['scope_id'],
+    rows: [...writeSet.holds]
+      .filter(([, { before, now }]) => before !== null && now === null)
+      .map(([scope]) => [toScopeId(scope)]),
+  });
+  await replaceRecords(connection, FILES, files);
+  await replaceRecords(
+    connection,
+    CONTENTS,
+    files.filter((file) => file.content !== null),
+  );
+  await deleteRows(connection, 'svc_content', {
+    columns: ['scope_id', 'file_no'],
+    rows: files
+      .filter((file) => file.content === null && !isNew(file))
+      .map((file) => [toScopeId(file.scope), file.fileNo]),
+  });
+  await insertRecords(
+    connection,
+    files.filter(isNew).map((file) => ({ ...file, reads: 0, lastReadAt: null, lastShownAt: null })),
+    { into: FILE_STATS, conflict: 'skip' },
+  );
+  await replaceRecords(connection, INDEX_QUEUE, files);
+  await insertRecords(connection, writeSet.revisions, { into: NEW_REVISIONS });
+  await insertRecords(connection, writeSet.pruned, { into: PRUNED_REVISIONS, conflict: 'skip' });
+  await insertRecords(connection, writeSet.access, { into: ACCESS_ROWS });
+  // An expired key can be used again.
+  await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
+  await insertRecords(connection, writeSet.audit, { into: AUDIT_ROWS });
+  await replaceRecords(connection, BUDGETS, changed(writeSet.budgets.values()));
+  await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
+}
+
+async function readScopes(
+  connection: Connection,
+  scopes: ReadonlyMap<number, ScopeKey>,
+): Promise<Pick<WriteSet, 'scopes' | 'holds'>> {
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...scopes.keys()].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', ...SCOPES.select('t'), ...HOLD_COLUMNS],
+    rest: ` left join svc_scope_hold h on h.scope_id = t.scope_id${connection.dialect.forUpdate}`,
+  });
+  const states = rows.map((row) => {
+    const state = SCOPES.toRecord(row);
+    if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
+    return state;
+  });
+  const slots = toSlots(scopes.values(), states, ({ scope }) => scope);
+  if (!connection.dialect.locksAbsentRows && rows.length < scopes.size) {
+    throw new AbsentRows({ scopes: absentKeys(slots) });
+  }
+  const holds = rows.flatMap((row) => (row['hold_id'] === null ? [] : [HOLDS.toRecord(row)]));
+  return { scopes: slots, holds: toSlots(scopes.values(), holds, ({ scope }) => scope) };
+}
+
+const HOLD_COLUMNS = HOLDS.select('h').filter((column) => column !== 'h.scope');
+
+async function readFiles(
+  connection: Connection,
+  files: ReadonlyMap<string, FileKey>,
+  scopes: ReadonlyMap<number, ScopeKey>,
+): Promise<WriteSet['files']> {
+  const rows = await findRows(connection, 'svc_file', {
+    columns: ['scope_id', 'path'],
+    rows: [...files.values()].map(({ scope, path }) => [toScopeId(scope), path]),
+    select: ['t.scope_id', ...FILE_STATES.select('t'), 'c.content'],
+    rest:
+      ' left join svc_content c on c.scope_id = t.scope_id and c.file_no = t.file_no' +
+      connection.dialect.forUpdate,
+  });
+  const states = rows.map((row) => FILE_STATES.toRecord(row, nameOf(scopes, row['scope_id'])));
+  return toSlots(files.keys(), states, fileSlotKey);
+}
+
+async function readIdempotency(
+  connection: Connection,
+  wanted: ReadonlyMap<string, { scope: ScopeKey; keyHash: string }>,
+  scopes: ReadonlyMap<number, ScopeKey>,
+): Promise<WriteSet['idempotency']> {
+  const rows = await findRows(connection, 'svc_idempotency', {
+    columns: ['scope_id', 'key_hash'],
+    rows: [...wanted.values()].map(({ scope, keyHash }) => [toScopeId(scope), keyHash]),
+    select: ['t.scope_id', ...IDEMPOTENCY_ROWS.select('t')],
+  });
+  const records = rows.map((row) =>
+    IDEMPOTENCY_ROWS.toRecord(row, nameOf(scopes, row['scope_id'])),
+  );
+  return toSlots(wanted.keys(), records, idempotencySlotKey);
+}
+
+async function readLeases(
+  connection: Connection,
+  names: ReadonlySet<string>,
+): Promise<WriteSet['leases']> {
+  const rows = await findRows(connection, 'svc_lease', {
+    columns: ['name'],
+    rows: [...names].map((name) => [name]),
+    select: ['t.name', 't.fence'],
+    rest: ` where t.expires_at > ${connection.dialect.nowMs}${connection.dialect.forUpdate}`,
+  });
+  return new Map(rows.map((row) => [toText(row['name']), toInteger(row['fence'])]));
+}
+
+async function readBudgets(
+  connection: Connection,
+  names: ReadonlySet<string>,
+): Promise<WriteSet['budgets']> {
+  const rows = await findRows(connection, 'svc_budget', {
+    columns: ['name'],
+    rows: [...names].map((name) => [name]),
+    select: BUDGETS.select('t'),
+    rest: connection.dialect.forUpdate,
+  });
+  const budgets = rows.map((row) => BUDGETS.toRecord(row));
+  const slots = toSlots(names, budgets, ({ name }) => name);
+  if (!connection.dialect.locksAbsentRows && rows.length < names.size) {
+    throw new AbsentRows({ budgets: absentKeys(slots) });
+  }
+  return slots;
+}
+
+function toSlots<K, T>(
+  keys: Iterable<K>,
+  rows: readonly T[],
+  keyOf: (row: T) => K,
+): Map<K, Slot<T>> {
+  const slots = new Map<K, Slot<T>>();
+  for (const key of keys) slots.set(key, { before: null, now: null });
+  for (const row of rows) slots.set(keyOf(row), { before: row, now: row });
+  return slots;
+}
+
+function absentKeys<K>(slots: ReadonlyMap<K, Slot<unknown>>): K[] {
+  return [...slots].flatMap(([key, { now }]) => (now === null ? [key] : []));
+}
+
+function nameOf(scopes: ReadonlyMap<number, ScopeKey>, scopeId: unknown): ScopeKey {
+  const scope = scopes.get(toInteger(scopeId));
+  if (scope === undefined) throw new MemoryError('INTERNAL', 'A row of a foreign scope was read.');
+  return scope;
+}
+
+function changed<T>(slots: Iterable<Slot<T>>): T[] {
+  const rows: T[] = [];
+  for (const { before, now } of slots) {
+    if (now !== null && now !== before) rows.push(now);
+  }
+  return rows;
+}
