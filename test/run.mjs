@@ -1,7 +1,7 @@
 // What `npm test` runs: prepares everything that the tests need, runs them, and ends with one line,
-// `N passed, N failed`. Nothing is skipped in silence: each skipped test is a `not run` line before
-// it, with the command that would run it. Before these stand what a test annotates and the slowest
-// files.
+// `N passed, N failed`. Directly before it stands a `failed` line for each test that failed. Nothing
+// is skipped in silence: each skipped test is a `not run` line before these, with the command that
+// would run it. Before them stand what a test annotates and the slowest files.
 //
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
@@ -13,6 +13,7 @@ import { createRequire } from 'node:module';
 import { OTHER_NODES, runOnEachNode } from './support/each-node.mjs';
 import { prepareParts } from './support/prepare-parts.mjs';
 import { printAndExit } from './support/print-and-exit.mjs';
+import { runSuite, toClosingLines } from './support/run-suite.mjs';
 
 const require = createRequire(import.meta.url);
 const {
@@ -22,10 +23,6 @@ const {
   orExplain,
   root,
 } = require('../core/build/prepare.cjs');
-
-/** The files that took longest are named, so that who shortens the run knows where to look. */
-const SLOW_FILES = 20;
-const SLOW_MS = 20_000;
 
 const args = process.argv.slice(2);
 const isRelease = args.includes('--release');
@@ -45,56 +42,15 @@ await orExplain(async () => {
   await prepareParts({ isCluster });
 });
 
-// Only now: before the install there may be no vitest.
-const { startVitest } = await import('vitest/node');
-const vitest = await startVitest('test', filters, { root, run: true, watch: false });
-const modules = vitest.state.getTestModules();
-const unhandled = vitest.state.getUnhandledErrors();
-await vitest.close();
-
-const count = { passed: 0, failed: 0 };
-const notRun = [];
-const notes = [];
-const slow = modules
-  .map((module) => ({ file: module.relativeModuleId, ms: module.diagnostic().duration }))
-  .filter(({ ms }) => ms >= SLOW_MS)
-  .sort((a, b) => b.ms - a.ms)
-  .slice(0, SLOW_FILES);
-for (const module of modules) {
-  let failedHere = 0;
-  for (const test of module.children.allTests()) {
-    notes.push(...test.annotations().map(({ message }) => message));
-    const result = test.result();
-    if (result.state === 'passed') count.passed += 1;
-    else if (result.state === 'failed') failedHere += 1;
-    else {
-      const note = result.state === 'skipped' ? result.note : undefined;
-      notRun.push(`${test.fullName} (${note ?? `npx vitest run ${module.relativeModuleId}`})`);
-    }
-  }
-  // A file that does not even load has no tests to fail: it counts as one.
-  if (failedHere === 0 && module.state() === 'failed') failedHere = 1;
-  count.failed += failedHere;
-}
-if (count.failed === 0 && unhandled.length > 0) count.failed = unhandled.length;
-if (count.passed + count.failed === 0) {
-  count.failed = 1;
-  notRun.push('everything (no test file was found)');
-}
+const result = await runSuite({ root, filters });
 if (process.env.MEMORY_TEST_RELEASE === undefined && filters.length === 0) {
-  notRun.push('the release samples (npm run test:release)');
+  result.notRun.push('the release samples (npm run test:release)');
 }
 
 const otherNodes = isRelease ? await runOnEachNode(root, { majors: OTHER_NODES, filters }) : [];
 
-const lines = [
-  ...notes,
-  ...slow.map(({ file, ms }) => `slow: ${file} (${Math.round(ms / 1_000)} s)`),
-  ...notRun.map((line) => `not run: ${line}`),
-  ...otherNodes.map(({ line }) => line),
-  `${count.passed} passed, ${count.failed} failed`,
-];
-const code = count.failed === 0 && otherNodes.every(({ isPassed }) => isPassed) ? 0 : 1;
+const lines = [...otherNodes.map(({ line }) => line), ...toClosingLines(result)];
+const code = result.failures.length === 0 && otherNodes.every(({ isPassed }) => isPassed) ? 0 : 1;
 await printAndExit(`\n${lines.join('\n')}\n`, code);
 
 /**
