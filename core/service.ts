@@ -401,17 +401,22 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         },
         diff: (before, after, path) => unifiedDiff(before, after, { path }),
       },
-      isDreamEnabled: settings.dream.enabled,
       tools,
       log,
       now,
       ids,
       record: (event) => queue.event(event),
-      model: provider,
-      verifier: verifier ?? provider,
-      settings: { maxFileBytes: settings.limits.maxFileBytes, timeZone: settings.timeZone },
-      fenceKey,
-      embedder: config.embedder ?? null,
+      models: Object.freeze({
+        model: provider,
+        verifier: verifier ?? provider,
+        embedder,
+        fenceKey,
+      }),
+      settings: Object.freeze({
+        maxFileBytes: settings.limits.maxFileBytes,
+        timeZone: settings.timeZone,
+        dreamEnabled: settings.dream.enabled,
+      }),
       addTool(tool) {
         assertSchema(tool.inputSchema);
         tools.add(tool);

@@ -25,20 +25,32 @@ export type { Logger } from './logger.ts';
  * @example
  * export const greeter = (): Plugin => ({
  *   name: 'greeter',
- *   apiVersion: 1,
- *   setup(host) {
- *     host.onStart(() => host.log.info({}, 'hello'));
- *   },
+ *   apiVersion: 2,
+ *   setup: (host) => ({ start: () => host.log.info({}, 'hello') }),
  * });
  */
 export interface Plugin {
   name: string;
-  apiVersion: 1;
+  apiVersion: 2;
   /** Validated against `optionsSchema` before `setup`. */
   options?: unknown;
   optionsSchema?: JsonSchema;
-  /** Called once, before anything is served. Throwing stops the start. */
-  setup(host: Host): void | Promise<void>;
+  /**
+   * Called once, before anything is served, and returns what the plugin adds. Throwing stops the
+   * start.
+   */
+  setup(host: Host): PluginParts | void | Promise<PluginParts | void>;
+}
+
+/** What a plugin adds to the service. */
+export interface PluginParts {
+  tools?: readonly ToolDefinition[];
+  routes?: readonly RouteDefinition[];
+  exporters?: readonly TraceExporter[];
+  /** Runs at `service.start()`, at most 10 s; a failure is logged and leaves the service running. */
+  start?(): void | Promise<void>;
+  /** Runs at `service.close()`, at most 10 s. */
+  close?(): void | Promise<void>;
 }
 
 /** What a plugin receives. */
@@ -46,53 +58,40 @@ export interface Host {
   readonly log: Logger;
   /** The service's clock, milliseconds. */
   now(): number;
-  /** `null` when none is configured. Its replies are checked, and a signal ends each call. */
-  readonly model: ModelProvider | null;
-  /** Judges what the model proposes: the same model unless another one is configured. */
-  readonly verifier: ModelProvider | null;
-  readonly embedder: Embedder | null;
-  /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */
-  readonly memory: ReadOnlyMemory;
-  /** The tools, traced and logged as for any caller. */
-  readonly tools: ToolRunner;
-  readonly config: PluginConfig;
-  readonly history: PluginHistory;
-  /** The store of dreaming; `null` when the storage has none. */
-  readonly dreams: PluginDreams | null;
-  readonly settings: HostSettings;
-  /** The key of the marks around memory in prompts: the same for all instances. */
-  fenceKey(): Promise<Buffer>;
   /** A new id, later than every one before it: a UUIDv7. */
   newId(): string;
+  readonly settings: HostSettings;
+  readonly models: HostModels;
+  /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */
+  readonly memory: HostMemory;
+  /**
+   * Writes files of one user by the one write path, in one transaction: all of them or none.
+   * `guards` are checked and counted in that transaction. The actor may be a reserved one.
+   */
+  write(changes: readonly HostWrite[], options: HostWriteOptions): Promise<readonly WriteResult[]>;
+  /** The tools, traced and logged as for any caller. */
+  readonly tools: ToolRunner;
+  /** The store of runs; `null` when the storage has none. */
+  readonly runs: PluginRuns | null;
   /**
    * Begins the record of a run. When it is finished, it becomes an observation event with its
    * spans, as a tool call does.
    */
-  startRun(run: TracedRun): RunTrace;
-  /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
-  logReads(
-    files: readonly ReadFile[],
-    options: { actor: string; runId: string; trace?: Trace },
-  ): Promise<void>;
-  /**
-   * Writes one file by the one write path. `guards` are checked and counted in the write's own
-   * transaction. The actor may be a reserved one.
-   */
-  write(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
-  /** Writes several files of one user in one transaction: all of them or none. */
-  writeAll(
-    changes: readonly HostWrite[],
-    options: HostWriteOptions,
-  ): Promise<readonly WriteResult[]>;
+  trace(run: TracedRun): RunTrace;
+  readonly config: PluginConfig;
   /** Claims a lease by the database's clock; `null` while another holder has it. */
   lease(name: string, options: { ttlMs: number }): Promise<Lease | null>;
-  addTool(tool: ToolDefinition): void;
-  addRoute(route: RouteDefinition): void;
-  addExporter(exporter: TraceExporter): void;
-  /** Runs at `service.start()`, at most 10 s; a failure is logged and leaves the service running. */
-  onStart(hook: () => void | Promise<void>): void;
-  /** Runs at `service.close()`, at most 10 s. */
-  onClose(hook: () => void | Promise<void>): void;
+}
+
+/** The models of the service, each `null` where none is configured. */
+export interface HostModels {
+  /** Its replies are checked, and a signal ends each call. */
+  readonly model: ModelProvider | null;
+  /** Judges what the model proposes: the same model unless another one is configured. */
+  readonly verifier: ModelProvider | null;
+  readonly embedder: Embedder | null;
+  /** The key of the marks around memory in prompts: the same for all instances. */
+  fenceKey(): Promise<Buffer>;
 }
 
 /**
@@ -121,6 +120,8 @@ export interface HostSettings {
   readonly maxFileBytes: number;
   /** Of users whose callers name none, as in `Europe/Berlin`. */
   readonly timeZone: string;
+  /** Whether the operator wants dreams to be scheduled from the start on. */
+  readonly dreamEnabled: boolean;
 }
 
 /** A file that a plugin showed to a model. The path is that inside the user's scope. */
@@ -174,7 +175,7 @@ export interface Lease {
 }
 
 /** Reads of all users’ memory. Paths are those inside a scope. */
-export interface ReadOnlyMemory {
+export interface HostMemory {
   users(page: { after: string | null; limit: number }): Promise<readonly UserListing[]>;
   list(
     scope: ScopeKey,
@@ -182,6 +183,12 @@ export interface ReadOnlyMemory {
   ): Promise<readonly { path: string; version: number; size: number; updatedAt: number }[]>;
   /** A file that exists, by its path inside the scope. */
   read(scope: ScopeKey, path: string): Promise<FileState | null>;
+  readonly history: PluginHistory;
+  /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
+  logReads(
+    files: readonly ReadFile[],
+    options: { actor: string; runId: string; trace?: Trace },
+  ): Promise<void>;
 }
 
 /** Settings of the plugin's own prefix in `svc_config`. */
@@ -227,10 +234,8 @@ export interface RunRevision {
   contents: { before: string | null; after: string | null } | null;
 }
 
-/** The store of dreaming, for its plugin. */
-export interface PluginDreams extends Omit<DreamStore, 'update' | 'expire' | 'countOlder'> {
-  /** Whether the operator wants the scheduler to start with the service. */
-  readonly isEnabled: boolean;
+/** The store of runs, for plugins. */
+export interface PluginRuns extends Omit<DreamStore, 'update' | 'expire' | 'countOlder'> {
   /** {@link DreamStore.update}, with the facts of the audit row. */
   update<R>(
     request: DreamUpdateRequest,

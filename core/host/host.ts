@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Embedder } from '../contracts/embedder.ts';
-import type { ModelProvider } from '../contracts/model-provider.ts';
 import type {
   AuditFacts,
   Host,
+  HostMemory,
+  HostModels,
   HostSettings,
   HostWrite,
   HostWriteOptions,
@@ -11,10 +11,10 @@ import type {
   Logger,
   Plugin,
   PluginConfig,
-  PluginDreams,
   PluginHistory,
+  PluginParts,
+  PluginRuns,
   ReadFile,
-  ReadOnlyMemory,
   RunTrace,
   TracedRun,
 } from '../contracts/plugin.ts';
@@ -43,9 +43,9 @@ export interface PluginHooks {
    * operator can mend, `INTERNAL` with the plugin's error as `cause` when `setup` fails or hangs.
    */
   setUp(): Promise<void>;
-  /** Runs the start hooks. What fails is logged; the service goes on. */
+  /** Runs the start hook. A failure is logged; the service goes on. */
   start(): Promise<void>;
-  /** Runs the close hooks, the last one first. What fails is logged. */
+  /** Runs the close hook. A failure is logged. */
   close(): Promise<void>;
 }
 
@@ -63,19 +63,14 @@ export interface PluginHostDependencies {
     ): Promise<void>;
   };
   history: PluginHistory;
-  /** Whether the operator wants the scheduler of dreaming to start with the service. */
-  isDreamEnabled: boolean;
   tools: ToolRunner;
   log: Logger;
   now: () => number;
   ids: { next(): string; readonly lastMs: number };
   /** Takes the events of runs, as those of tool calls. */
   record(event: EventRecord): void;
-  model: ModelProvider | null;
-  verifier: ModelProvider | null;
+  models: HostModels;
   settings: HostSettings;
-  fenceKey(): Promise<Buffer>;
-  embedder: Embedder | null;
   addTool(tool: ToolDefinition): void;
   addRoute(route: RouteDefinition): void;
   addExporter(exporter: TraceExporter): void;
@@ -83,8 +78,9 @@ export interface PluginHostDependencies {
   timeLimits?: { hookMs: number; callMs: number };
 }
 
-type Hook = () => void | Promise<void>;
-
+const API_VERSION: Plugin['apiVersion'] = 2;
+const FROM_VERSION_1 =
+  'Set apiVersion to 2, and let setup return { tools, routes, exporters, start, close } in place of host.addTool, addRoute, addExporter, onStart and onClose. docs/guides/writing-a-plugin.md#from-version-1 lists every change';
 const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const RUN_NAME = /^[a-z][a-z._-]{0,63}$/;
@@ -101,13 +97,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
   const log = withPluginName(deps.log, plugin.name);
   const inHook = limitTo(hookMs, log);
   const inCall = limitTo(callMs, log);
-  const startHooks: Hook[] = [];
-  const closeHooks: Hook[] = [];
-  let isSettingUp = false;
-
-  function duringSetUp(what: string): void {
-    if (!isSettingUp) throw invalid(plugin, `${what} works during setup alone`);
-  }
+  let parts: PluginParts = {};
 
   function checkRunId(runId: string): void {
     if (!isUuid(runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
@@ -116,21 +106,27 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
   const host: Host = Object.freeze({
     log,
     now: deps.now,
-    model: deps.model,
-    verifier: deps.verifier,
+    newId: () => deps.ids.next(),
     settings: deps.settings,
-    fenceKey: () => deps.fenceKey(),
-    embedder: deps.embedder,
-    memory: readOnlyMemory(deps.storage),
+    models: deps.models,
+    memory: Object.freeze({
+      ...readMemory(deps.storage),
+      history: deps.history,
+      async logReads(files, options) {
+        checkRunId(options.runId);
+        await deps.files.hostReads(files, options);
+      },
+    } satisfies HostMemory),
+    async write(changes, options) {
+      if (options.runId !== undefined) checkRunId(options.runId);
+      return deps.files.hostWrite(changes, options);
+    },
     tools: Object.freeze({
       listTools: () => deps.tools.listTools(),
       execute: (name, request) => deps.tools.execute(name, request),
     } satisfies ToolRunner),
-    config: pluginConfig(plugin, deps),
-    history: deps.history,
-    dreams: pluginDreams(deps),
-    newId: () => deps.ids.next(),
-    startRun(run) {
+    runs: pluginRuns(deps),
+    trace(run) {
       if (!RUN_NAME.test(run.name)) {
         throw invalid(
           plugin,
@@ -140,52 +136,28 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       checkRunId(run.runId);
       return startRun(run, deps);
     },
-    async logReads(files, options) {
-      checkRunId(options.runId);
-      await deps.files.hostReads(files, options);
-    },
-    async write(change, options) {
-      const [written] = await host.writeAll([change], options);
-      return written as WriteResult;
-    },
-    async writeAll(changes, options) {
-      if (options.runId !== undefined) checkRunId(options.runId);
-      return deps.files.hostWrite(changes, options);
-    },
+    config: pluginConfig(plugin, deps),
     lease: (name, { ttlMs }) => claimLease(plugin, { leases: deps.storage.leases, name, ttlMs }),
-    addTool(tool) {
-      duringSetUp('addTool');
-      deps.addTool(guardTool(tool, { plugin, log, inCall }));
-    },
-    addRoute(route) {
-      duringSetUp('addRoute');
+  } satisfies Host);
+
+  /** Adds what `setup` returned. */
+  function add({ tools = [], routes = [], exporters = [] }: PluginParts): void {
+    for (const tool of tools) deps.addTool(guardTool(tool, { plugin, log, inCall }));
+    for (const route of routes) {
       deps.addRoute({
         ...route,
         // The deadline works on native promises only; `await` makes one of any thenable.
         handle: async (request) => await route.handle(request),
       });
-    },
-    addExporter(exporter) {
-      duringSetUp('addExporter');
-      deps.addExporter(guardExporter(exporter, inHook));
-    },
-    onStart(hook) {
-      duringSetUp('onStart');
-      startHooks.push(hook);
-    },
-    onClose(hook) {
-      duringSetUp('onClose');
-      closeHooks.push(hook);
-    },
-  } satisfies Host);
+    }
+    for (const exporter of exporters) deps.addExporter(guardExporter(exporter, inHook));
+  }
 
-  async function runHooks(hooks: readonly Hook[], name: string): Promise<void> {
-    for (const hook of hooks) {
-      try {
-        await inHook(name, hook);
-      } catch (error) {
-        log.error({ error: describeError(error), hook: name }, 'a plugin hook failed');
-      }
+  async function runHook(name: 'start' | 'close'): Promise<void> {
+    try {
+      await inHook(name, () => parts[name]?.());
+    } catch (error) {
+      log.error({ error: describeError(error), hook: name }, 'a plugin hook failed');
     }
   }
 
@@ -193,9 +165,10 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     name: plugin.name,
     async setUp() {
       checkPlugin(plugin);
-      isSettingUp = true;
       try {
-        await inHook('setup', () => plugin.setup(host));
+        const given: unknown = await inHook('setup', () => plugin.setup(host));
+        parts = checkParts(plugin, given);
+        add(parts);
       } catch (error) {
         const named = `The plugin ${plugin.name}`;
         if (!(error instanceof MemoryError)) {
@@ -203,12 +176,10 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
         }
         if (error.message.startsWith(named)) throw error;
         throw new MemoryError(error.code, `${named}: ${error.message}`, { cause: error.cause });
-      } finally {
-        isSettingUp = false;
       }
     },
-    start: () => runHooks(startHooks, 'onStart'),
-    close: () => runHooks([...closeHooks].reverse(), 'onClose'),
+    start: () => runHook('start'),
+    close: () => runHook('close'),
   };
 }
 
@@ -221,11 +192,9 @@ function checkPlugin(plugin: Plugin): void {
   }
   // From JavaScript, or from a package that was built for another version.
   const apiVersion: unknown = plugin.apiVersion;
-  if (apiVersion !== 1) {
-    throw invalid(
-      plugin,
-      `it was made for version ${String(apiVersion)} of the plugin API; this service has version 1`,
-    );
+  if (apiVersion !== API_VERSION) {
+    const made = `it was made for version ${String(apiVersion)} of the plugin API; this service has version ${API_VERSION}`;
+    throw invalid(plugin, apiVersion === 1 ? `${made}. ${FROM_VERSION_1}` : made);
   }
   if (typeof plugin.setup !== 'function') throw invalid(plugin, 'it has no setup function');
   if (plugin.optionsSchema === undefined) {
@@ -255,8 +224,34 @@ function checkPlugin(plugin: Plugin): void {
   }
 }
 
-function readOnlyMemory(storage: Pick<Storage, 'files'>): ReadOnlyMemory {
-  return Object.freeze({
+const LISTS = ['tools', 'routes', 'exporters'] as const;
+const HOOKS = ['start', 'close'] as const;
+
+/** From JavaScript, `setup` may return anything. A member that is not known may be a typing error. */
+function checkParts(plugin: Plugin, given: unknown): PluginParts {
+  if (given === undefined) return {};
+  if (typeof given !== 'object' || given === null) {
+    throw invalid(plugin, 'setup returns an object with what the plugin adds, or nothing');
+  }
+  const parts = given as Record<string, unknown>;
+  const known: readonly string[] = [...LISTS, ...HOOKS];
+  for (const name of Object.keys(parts)) {
+    if (known.includes(name)) continue;
+    throw invalid(plugin, `setup returns ${known.join(', ')}; not ${JSON.stringify(name)}`);
+  }
+  for (const name of LISTS) {
+    if (parts[name] === undefined || Array.isArray(parts[name])) continue;
+    throw invalid(plugin, `${name} is not an array`);
+  }
+  for (const name of HOOKS) {
+    if (parts[name] === undefined || typeof parts[name] === 'function') continue;
+    throw invalid(plugin, `${name} is not a function`);
+  }
+  return parts as PluginParts;
+}
+
+function readMemory(storage: Pick<Storage, 'files'>): Pick<HostMemory, 'users' | 'list' | 'read'> {
+  return {
     async users({ after, limit }) {
       const page = { limit, order: 'asc', after: after === null ? null : [after] } as const;
       return (await storage.files.listUsers({}, page)).items;
@@ -274,7 +269,7 @@ function readOnlyMemory(storage: Pick<Storage, 'files'>): ReadOnlyMemory {
       const file = await storage.files.get({ scope, path });
       return file === null || file.deletedAt !== null ? null : file;
     },
-  } satisfies ReadOnlyMemory);
+  };
 }
 
 /** Each change is audited, in its own transaction. */
@@ -305,8 +300,8 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
   } satisfies PluginConfig);
 }
 
-/** The rows of dreaming, each change that a person asked for with its audit row. */
-function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
+/** The rows of runs, each change that a person asked for with its audit row. */
+function pluginRuns(deps: PluginHostDependencies): PluginRuns | null {
   const { dreams } = deps.storage;
   if (dreams === undefined) return null;
   function toAudit({ action, target, details, caller }: AuditFacts): AuditRecord {
@@ -314,7 +309,6 @@ function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
     return toAuditRecord(deps.ids, { action, target, details, address, traceId });
   }
   return Object.freeze({
-    isEnabled: deps.isDreamEnabled,
     user: (scope) => dreams.user(scope),
     changedUsers: (page) => dreams.changedUsers(page),
     listUsers: (filter, page) => dreams.listUsers(filter, page),
@@ -326,7 +320,7 @@ function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
         const { audit, ...decision } = decide(current);
         return audit === undefined ? decision : { ...decision, audit: toAudit(audit) };
       }),
-  } satisfies PluginDreams);
+  } satisfies PluginRuns);
 }
 
 /** A root of its own: a plugin's run belongs to no tool call. */

@@ -18,7 +18,7 @@ export function dailyNotes(options = {}) {
   const folder = options.folder ?? 'notes';
   return {
     name: 'daily-notes',
-    apiVersion: 1,
+    apiVersion: 2,
     options,
     optionsSchema: {
       type: 'object',
@@ -26,9 +26,11 @@ export function dailyNotes(options = {}) {
       additionalProperties: false,
     },
     setup(host) {
-      host.addTool(noteTool(folder, host));
-      host.addRoute(daysRoute(folder, host));
-      host.onStart(() => host.log.info({ folder }, 'daily notes are kept'));
+      return {
+        tools: [noteTool(folder, host)],
+        routes: [daysRoute(folder, host)],
+        start: () => host.log.info({ folder }, 'daily notes are kept'),
+      };
     },
   };
 }

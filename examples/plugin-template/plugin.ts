@@ -1,4 +1,4 @@
-import { defineTool, type Host, type Plugin } from 'memory-service/plugin';
+import { defineTool, type Plugin } from 'memory-service/plugin';
 
 /** The options of {@link plugin}. */
 export interface PluginOptions {
@@ -15,16 +15,14 @@ export interface PluginOptions {
 export function plugin(options: PluginOptions = {}): Plugin {
   return {
     name: 'count-words',
-    apiVersion: 1,
+    apiVersion: 2,
     options,
     optionsSchema: {
       type: 'object',
       properties: { longFrom: { type: 'integer', minimum: 1 } },
       additionalProperties: false,
     },
-    setup(host: Host) {
-      host.addTool(countWords(options.longFrom ?? 1_000));
-    },
+    setup: () => ({ tools: [countWords(options.longFrom ?? 1_000)] }),
   };
 }
 

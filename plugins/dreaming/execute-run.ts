@@ -66,7 +66,7 @@ async function makeProposal(
   const started = await updateRun(context, run, ['queued'], (rows) => {
     const next = toRunning(rows, {
       now: host.now(),
-      model: host.model?.model ?? null,
+      model: host.models.model?.model ?? null,
       traceId: run.trace.traceId,
     });
     return { ...next, result: next };

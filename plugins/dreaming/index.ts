@@ -43,7 +43,7 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
   };
   return {
     name: 'dreaming',
-    apiVersion: 1,
+    apiVersion: 2,
     options,
     optionsSchema: {
       type: 'object',
@@ -51,10 +51,10 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
       additionalProperties: false,
     },
     setup(host) {
-      const { dreams } = host;
+      const { runs: dreams } = host;
       if (dreams === null) {
         host.log.warn({}, 'dreaming is disabled: this storage driver has no dream store');
-        return;
+        return {};
       }
       const settings = createSettings(host);
       const breaker = new CircuitBreaker({ ...MODEL_LIMITS, now: () => host.now() });
@@ -65,15 +65,17 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
       const isModelResting = () => breaker.pauseMs > 0;
       const isStarted = () => scheduler.isStarted();
       const deps = { host, dreams, settings, runs, isStarted, isModelResting };
-      for (const route of dreamRoutes(deps)) host.addRoute(route);
-      host.onStart(() => {
-        if (dreams.isEnabled) scheduler.start();
-        // Behind the start: what cannot be ended now is tried again at the next tick.
-        void runs.recover();
-      });
-      host.onClose(async () => {
-        await Promise.all([scheduler.stop(), runs.stop()]);
-      });
+      return {
+        routes: dreamRoutes(deps),
+        start() {
+          if (host.settings.dreamEnabled) scheduler.start();
+          // Behind the start: what cannot be ended now is tried again at the next tick.
+          void runs.recover();
+        },
+        async close() {
+          await Promise.all([scheduler.stop(), runs.stop()]);
+        },
+      };
     },
     tick: () => running().scheduler.tick(),
     settle: () => running().runs.waitIdle(),

@@ -74,14 +74,15 @@ export async function propose(
   const tokens = planTokens(left, limits);
   const { snapshot, memory } = await readSnapshot(context, run, request, tokens.snapshot);
   const nothing = { operations: [], malformed: 0, repeated: 0, verifier: null };
-  if (snapshot.shown.length === 0 || host.model === null) return { snapshot, memory, ...nothing };
+  if (snapshot.shown.length === 0 || host.models.model === null)
+    return { snapshot, memory, ...nothing };
   checkStop(run);
 
   const { timeZone } = host.settings;
   const mark = await toMark(context, run, { purpose: 'dream', memory });
   const prompt = { mark, changed: snapshot.changed, now: host.now(), timeZone };
   const reply = await askModel(
-    host.model,
+    host.models.model,
     {
       system: SYSTEM_PROMPT,
       prompt: toPrompt(memory.files, prompt),
@@ -97,7 +98,7 @@ export async function propose(
     throw createProviderError(
       'MODEL_FAILED',
       { reason: 'malformed', ...(isJson ? {} : { problem: 'not_json' as const }) },
-      { provider: host.model.name },
+      { provider: host.models.model.name },
     );
   }
 
@@ -125,7 +126,7 @@ export async function propose(
     ...{ snapshot, memory, operations },
     malformed: parsed.malformed.length,
     repeated: mended.length - fresh.length,
-    verifier: verdicts === null ? null : (host.verifier?.model ?? null),
+    verifier: verdicts === null ? null : (host.models.verifier?.model ?? null),
   };
 }
 
@@ -154,12 +155,15 @@ async function readSnapshot(
   const snapshot = await takeSnapshot(host, scope, { record: user, maxTokens, isAsked });
   const files: SnapshotFile[] = [];
   for (const file of snapshot.shown) {
-    const { version, times } = await host.history.lineTimes(scope, file.path.slice('user/'.length));
+    const { version, times } = await host.memory.history.lineTimes(
+      scope,
+      file.path.slice('user/'.length),
+    );
     // The times of another version would be those of other lines.
     files.push(version === file.version ? { ...file, times } : file);
   }
   reading.end({ files: files.length });
-  await host.logReads(
+  await host.memory.logReads(
     files.map(({ path, fileNo, revisionId, version, content, shown }) => ({
       ...{ userId, path: path.slice('user/'.length), fileNo, revisionId, version },
       lines:
@@ -208,7 +212,7 @@ async function askVerifier(
   { toJudge, memory }: { toJudge: readonly ExaminedOperation[]; memory: EditedMemory },
 ): Promise<Map<number, Verdict> | null> {
   const { host } = context;
-  if (toJudge.length === 0 || host.verifier === null) return null;
+  if (toJudge.length === 0 || host.models.verifier === null) return null;
   const mark = await toMark(context, run, { purpose: 'verify', memory, operations: toJudge });
   const prompt = await toVerifierPrompt(toJudge, { mark });
   const asked = estimateTokens([VERIFIER_PROMPT, prompt]);
@@ -221,7 +225,9 @@ async function askVerifier(
   const signal = AbortSignal.any([run.stopping.signal, patience]);
   const request = { system: VERIFIER_PROMPT, prompt, schema: VERDICTS_SCHEMA, maxTokens };
   try {
-    return parseVerdicts((await askModel(host.verifier, request, { run, meter, signal })).text);
+    return parseVerdicts(
+      (await askModel(host.models.verifier, request, { run, meter, signal })).text,
+    );
   } catch (error) {
     checkStop(run);
     const { code } = toMemoryError(error);
@@ -246,7 +252,7 @@ async function toMark(
     operations?: readonly ExaminedOperation[];
   },
 ): Promise<PromptText> {
-  return createFence(await host.fenceKey(), { userId, purpose }, [
+  return createFence(await host.models.fenceKey(), { userId, purpose }, [
     ...memory.paths,
     ...memory.files.map(({ content }) => content),
     JSON.stringify(operations),

@@ -39,7 +39,7 @@ export async function revertRun(
   caller: AuditCaller,
 ): Promise<RevertedRun> {
   const { host } = context;
-  const writes = (await host.history.ofRun(run.scope, run.id)).filter(isRunsWrite);
+  const writes = (await host.memory.history.ofRun(run.scope, run.id)).filter(isRunsWrite);
   // The audit row comes first: nothing is undone without one.
   const operations = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
     assertRevertible(present, writes);
@@ -52,7 +52,7 @@ export async function revertRun(
     from: toPhysical(from, run.userId),
     to: toPhysical(to, run.userId),
   }));
-  const found = await host.history.revertRun(run.scope, run.id, { caller, links: physical });
+  const found = await host.memory.history.revertRun(run.scope, run.id, { caller, links: physical });
   const known = new Set(found.map(({ path }) => path));
   const pruned = [...new Set(operations.filter(isApplied).flatMap(pathsOf))]
     .map((path) => toPhysical(path, run.userId))
@@ -117,13 +117,15 @@ async function takeOutEntries(
       return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
     }
     try {
-      const { version, revisionId } = await host.write(
-        {
-          ...{ userId: run.userId, path: DREAM_LOG, content: rest, ifVersion: log.version },
-          ...{ reason: `Reverts dream run ${run.id}.`, isRevert: true },
-        },
-        { actor: 'admin', runId: run.id, trace: run.trace, guards: [run.kept.lease.guard] },
-      );
+      const change = {
+        ...{ userId: run.userId, path: DREAM_LOG, content: rest, ifVersion: log.version },
+        ...{ reason: `Reverts dream run ${run.id}.`, isRevert: true },
+      };
+      const [written] = await host.write([change], {
+        ...{ actor: 'admin', runId: run.id, trace: run.trace },
+        guards: [run.kept.lease.guard],
+      });
+      const { version = null, revisionId = null } = written ?? {};
       return { ...file, outcome: 'reverted', version, revisionId, why: null };
     } catch (error) {
       // Its other writers only add to it.

@@ -4,7 +4,7 @@ import type {
   DreamUpdateRequest,
   DreamUserRecord,
 } from '../../core/contracts/dreams.ts';
-import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contracts/plugin.ts';
+import type { AuditFacts, Host, PluginRuns, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
@@ -19,7 +19,7 @@ export const ACTOR = 'dream-agent';
 /** What all that is done with runs works with. */
 export interface RunContext {
   host: Host;
-  dreams: PluginDreams;
+  dreams: PluginRuns;
   breaker: CircuitBreaker;
   /** Tokens of memory that one run shows to the model. */
   maxSnapshotTokens: number;

@@ -100,7 +100,7 @@ export function createRuns(
     },
 
     async request(userId, { dryRun, settings, caller }) {
-      if (host.model === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
+      if (host.models.model === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
       const options = { origin: 'manual', dryRun, settings, caller } as const;
       const begun = await beginRun(context, userId, options);
       if (begun === null) throw new MemoryError('DREAM_RUNNING');
@@ -184,7 +184,7 @@ async function beginRun(
     if (origin === 'schedule') {
       // Another instance may have been here since the user was looked up.
       const isModelResting = breaker.pauseMs > 0;
-      const circumstances = { settings, now, hasModel: host.model !== null, isModelResting };
+      const circumstances = { settings, now, hasModel: host.models.model !== null, isModelResting };
       if (user === null || judgeUser(user, circumstances) !== null) {
         await kept.release();
         return null;

@@ -1,4 +1,4 @@
-import type { Host, PluginDreams } from '../../core/contracts/plugin.ts';
+import type { Host, PluginRuns } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
@@ -39,7 +39,7 @@ export interface Scheduler {
 /** Makes a scheduler; nothing runs before `start`. */
 export function createScheduler(deps: {
   host: Host;
-  dreams: PluginDreams;
+  dreams: PluginRuns;
   settings: SettingsReader;
   runs: Runs;
   breaker: CircuitBreaker;
@@ -98,7 +98,7 @@ export function createScheduler(deps: {
       host.log.info({}, 'dreaming is switched off: nothing is dreamed');
       return { ...report, skipped: 'disabled' };
     }
-    if (host.model === null) {
+    if (host.models.model === null) {
       host.log.info({}, 'no model is configured: nothing is dreamed');
       return { ...report, skipped: 'model_not_configured' };
     }
@@ -135,7 +135,7 @@ export function createScheduler(deps: {
     const running = new Set<Promise<void>>();
     let after: ScopeKey | null = null;
     do {
-      const users: Awaited<ReturnType<PluginDreams['changedUsers']>> = await dreams.changedUsers({
+      const users: Awaited<ReturnType<PluginRuns['changedUsers']>> = await dreams.changedUsers({
         after,
         limit: PAGE,
       });

@@ -74,7 +74,7 @@ interface ListedFile {
  * are not among them.
  */
 export async function takeSnapshot(
-  host: Pick<Host, 'memory' | 'dreams' | 'now'>,
+  host: Pick<Host, 'memory' | 'runs' | 'now'>,
   scope: ScopeKey,
   {
     record,
@@ -88,7 +88,7 @@ export async function takeSnapshot(
   },
 ): Promise<TakenSnapshot> {
   // Before the files: a write that comes in between is dreamed again rather than missed.
-  const user = (await host.dreams?.user(scope)) ?? null;
+  const user = (await host.runs?.user(scope)) ?? null;
   const qualifyingAt = user?.lastQualifyingAt ?? null;
   // A write of this very millisecond may still come behind the snapshot.
   const seenUntil = host.now() - 1;

@@ -5,10 +5,10 @@ export type RunTraceName = 'dream.run' | 'dream.apply' | 'dream.recover' | 'drea
 
 /** Begins the record of what is done with a run. */
 export function startRunTrace(
-  host: Pick<Host, 'startRun'>,
+  host: Pick<Host, 'trace'>,
   { id, userId }: { id: string; userId: string },
   name: RunTraceName,
 ): RunTrace {
   const actor = name === 'dream.revert' ? 'admin' : 'dream-agent';
-  return host.startRun({ name, runId: id, userId, actor });
+  return host.trace({ name, runId: id, userId, actor });
 }

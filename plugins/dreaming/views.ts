@@ -65,18 +65,18 @@ export function toRunView(run: DreamRunListing): AdminDreamRun {
 
 /** A run with its operations, and the files and revisions that it wrote. */
 export async function toRunDetail(
-  host: Pick<Host, 'history'>,
+  host: Pick<Host, 'memory'>,
   run: DreamRunRecord,
 ): Promise<AdminDreamRunDetail> {
   const details = detailsOf(run);
   const userId = run.scope.slice(2);
-  const revisions = await host.history.ofRun(run.scope, run.id);
+  const revisions = await host.memory.history.ofRun(run.scope, run.id);
   const files = new Map<string, AdminDreamRunDetail['files'][number]>();
   for (const { revision, contents } of revisions.filter(isRunsWrite)) {
     const path = `users/${userId}/${revision.path}`;
     // From its revision: a redacted one shows nothing any more.
     const diff =
-      contents === null ? null : host.history.diff(contents.before, contents.after, path);
+      contents === null ? null : host.memory.history.diff(contents.before, contents.after, path);
     const earlier = files.get(path)?.diff;
     files.set(path, {
       path,

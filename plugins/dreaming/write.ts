@@ -96,7 +96,7 @@ export async function commitWrite(
       await begin({ numbers, path: first.path, version: first.version, endedAt: null });
     }
     try {
-      await host.writeAll(log === null ? files : [...files, log], {
+      await host.write(log === null ? files : [...files, log], {
         ...{ runId: id, trace, actor: ACTOR, tool: 'memory_patch' },
         guards: [kept.lease.guard, ...budget],
       });
@@ -136,7 +136,7 @@ export async function commitWrite(
 
 /** Why the operations of a plan can't be written now: the user's quota, for one. */
 async function toHeld(
-  host: Pick<Host, 'history'>,
+  host: Pick<Host, 'memory'>,
   run: ActiveRun,
   { applied }: WritePlan,
   why: string,
@@ -191,12 +191,12 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
 
 /** What became of the write that a run had begun: `null` if it was not committed. */
 export async function findWritten(
-  host: Pick<Host, 'history'>,
+  host: Pick<Host, 'memory'>,
   { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
   writing: OpenWrite | null,
 ): Promise<WrittenOperations | null> {
   if (writing === null) return null;
-  const revisions = (await host.history.ofRun(scope, id)).filter(isRunsWrite);
+  const revisions = (await host.memory.history.ofRun(scope, id)).filter(isRunsWrite);
   const isWritten = revisions.some(
     ({ revision }) =>
       `user/${revision.path}` === writing.path && revision.version === writing.version + 1,
@@ -213,10 +213,10 @@ export function isRunsWrite({ revision }: RunRevision): boolean {
 
 /** Files that a run touched, and its writes, by its revisions. */
 async function countWrites(
-  host: Pick<Host, 'history'>,
+  host: Pick<Host, 'memory'>,
   { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
 ): Promise<Pick<WrittenOperations, 'filesTouched' | 'writes'>> {
-  return toCounts((await host.history.ofRun(scope, id)).filter(isRunsWrite));
+  return toCounts((await host.memory.history.ofRun(scope, id)).filter(isRunsWrite));
 }
 
 function toCounts(revisions: readonly RunRevision[]) {

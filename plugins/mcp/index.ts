@@ -17,7 +17,7 @@ export type { StdioOptions } from './stdio.ts';
 export function mcp(options: McpOptions = {}): Plugin {
   return {
     name: 'mcp',
-    apiVersion: 1,
+    apiVersion: 2,
     options,
     optionsSchema: {
       type: 'object',
@@ -31,7 +31,7 @@ export function mcp(options: McpOptions = {}): Plugin {
     },
     setup(host) {
       checkToolPrefix(options.toolPrefix ?? '');
-      host.addRoute(mcpRoute(host.tools, options));
+      return { routes: [mcpRoute(host.tools, options)] };
     },
   };
 }

@@ -173,8 +173,8 @@ describe('a call that no tool is run for', () => {
   it('leaves a tool alone that takes any arguments, when its own are no JSON or it was not given', async () => {
     const plugin: Plugin = {
       name: 'anything',
-      apiVersion: 1,
-      setup: (host) => host.addTool(anything),
+      apiVersion: 2,
+      setup: () => ({ tools: [anything] }),
     };
     const other = await openService({ plugins: [plugin] });
     for (const runner of [other.tools, other.client()]) {

@@ -8,6 +8,7 @@ import { MemoryError } from '../../core/errors.ts';
 import { fakeStorage } from '../support/fake-storage.ts';
 import { rejection } from '../support/rejection.ts';
 import { call, openCore } from '../support/service.ts';
+import { writeOne } from '../support/write-one.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
@@ -46,7 +47,8 @@ function tidier(options: {
         if (file === null || file.content === null) continue;
         const content = [...new Set(file.content.split('\n'))].join('\n');
         await options.beforeWrite?.();
-        const { unchanged } = await host.write(
+        const { unchanged } = await writeOne(
+          host,
           { userId, path: `user/${path}`, content, reason: 'tidied', ifVersion: file.version },
           { actor: 'dream-agent', runId, guards: [lease.guard, budget] },
         );
@@ -65,7 +67,7 @@ function tidier(options: {
 
   return {
     name: 'tidier',
-    apiVersion: 1,
+    apiVersion: 2,
     setup(received) {
       host = received;
     },
@@ -173,7 +175,7 @@ describe.each(DRIVERS)('with %s', (_name, configure) => {
       let host: Host | null = null;
       const plugin: Plugin = {
         name: 'racer',
-        apiVersion: 1,
+        apiVersion: 2,
         setup(received) {
           host = received;
         },
@@ -181,7 +183,8 @@ describe.each(DRIVERS)('with %s', (_name, configure) => {
       const core = await open({ plugins: [plugin] });
       const guards = [{ kind: 'budget', name: 'race', max: 3 }] as const;
       const one = (n: number) =>
-        (host as unknown as Host).write(
+        writeOne(
+          host as unknown as Host,
           { userId: `user${n % 5}`, path: `user/${n}.md`, content: 'x', reason: 'race' },
           { actor: 'dream-agent', guards },
         );
@@ -196,7 +199,7 @@ describe.each(DRIVERS)('with %s', (_name, configure) => {
       let host: Host | null = null;
       const plugin: Plugin = {
         name: 'prober',
-        apiVersion: 1,
+        apiVersion: 2,
         setup(received) {
           host = received;
         },
@@ -205,7 +208,8 @@ describe.each(DRIVERS)('with %s', (_name, configure) => {
       await core.files.put('users/alice/a.md', { content: 'x' }, operator);
       const attempt = (change: object) =>
         rejection(
-          (host as unknown as Host).write(
+          writeOne(
+            host as unknown as Host,
             { userId: 'alice', path: 'user/a.md', content: 'y', reason: 'r', ...change },
             { actor: 'dream-agent' },
           ),

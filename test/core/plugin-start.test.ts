@@ -18,14 +18,14 @@ const route = (more: Partial<RouteDefinition>): RouteDefinition => ({
   ...more,
 });
 
-const greeter = (setup: Plugin['setup']): Plugin => ({ name: 'greeter', apiVersion: 1, setup });
+const greeter = (setup: Plugin['setup']): Plugin => ({ name: 'greeter', apiVersion: 2, setup });
 
 it.each([
   ['has the place of another', { path: '/healthz' }],
   ['stands below the admin API without its authentication', { path: '/v1/admin/greetings' }],
   ['has a schema that is none', { querySchema: { type: 'objekt' } }],
 ])('a plugin whose route %s stops the start', async (_, more) => {
-  const plugins = [greeter((host) => host.addRoute(route(more)))];
+  const plugins = [greeter(() => ({ routes: [route(more)] }))];
   const service = createMemoryService({ storage: fakeStorage(), plugins });
   const error = await rejection(service.start());
   expect(error.code).toBe('INVALID_REQUEST');
@@ -46,7 +46,7 @@ it('a plugin’s tool works as the very first call', async () => {
     example: { arguments: {}, result: {} },
     run: async () => ({ greeting: 'hello' }),
   };
-  const plugins = [greeter((host) => host.addTool(tool))];
+  const plugins = [greeter(() => ({ tools: [tool] }))];
   const service = createMemoryService({ storage: fakeStorage(), plugins });
   const call = { context: { userId: 'alice' }, arguments: {} };
   const { result } = await service.tools.execute('memory_greet', call);

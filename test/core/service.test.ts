@@ -98,11 +98,11 @@ describe('a service', () => {
     let attempts = 0;
     const plugin: Plugin = {
       name: 'slow-starter',
-      apiVersion: 1,
-      setup(host) {
-        host.addTool(greeting);
+      apiVersion: 2,
+      setup() {
         attempts += 1;
         if (attempts < 3) throw new Error(`not yet ${attempts}`);
+        return { tools: [greeting] };
       },
     };
     const { core, counts } = await created({ plugins: [plugin] });
@@ -124,7 +124,7 @@ describe('a service', () => {
     const inSetup = new Promise<void>((resolve) => (isInSetup = resolve));
     const plugin: Plugin = {
       name: 'slow-starter',
-      apiVersion: 1,
+      apiVersion: 2,
       setup() {
         isInSetup();
         return setup;
@@ -162,7 +162,7 @@ describe('a service', () => {
   it('frees its storage at the end, also when a plugin never came up', async () => {
     const plugin: Plugin = {
       name: 'broken',
-      apiVersion: 1,
+      apiVersion: 2,
       setup() {
         throw new Error('never');
       },

@@ -1,4 +1,4 @@
-import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
+import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
@@ -9,7 +9,7 @@ import { usersRoutes } from './users.ts';
 /** What the routes work with. */
 export interface DreamRoutesDependencies {
   host: Host;
-  dreams: PluginDreams;
+  dreams: PluginRuns;
   settings: SettingsReader;
   runs: Runs;
   /** Whether the scheduler of this instance was started. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { DreamRunRecord } from '../../../core/contracts/dreams.ts';
-import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
+import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
@@ -48,7 +48,7 @@ const CancelBody = strictObject({
 /** The history of runs, and what people decide about them. */
 export function runsRoutes(deps: {
   host: Host;
-  dreams: PluginDreams;
+  dreams: PluginRuns;
   runs: Runs;
   settings: SettingsReader;
 }): RouteDefinition[] {
@@ -187,7 +187,7 @@ export function runsRoutes(deps: {
   ];
 }
 
-async function findRun(dreams: PluginDreams, id: string): Promise<DreamRunRecord> {
+async function findRun(dreams: PluginRuns, id: string): Promise<DreamRunRecord> {
   const run = await dreams.run(id);
   if (run !== null) return run;
   throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
+import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
@@ -16,7 +16,7 @@ import { AdminDreamUser } from './answers.ts';
 /** What dreaming has to say of users, and what one can ask of it for one of them. */
 export function usersRoutes(deps: {
   host: Host;
-  dreams: PluginDreams;
+  dreams: PluginRuns;
   settings: SettingsReader;
   runs: Runs;
   isModelResting: () => boolean;
@@ -29,7 +29,7 @@ export function usersRoutes(deps: {
     return {
       settings: held,
       now: host.now(),
-      hasModel: host.model !== null,
+      hasModel: host.models.model !== null,
       isModelResting: deps.isModelResting(),
     };
   }

@@ -308,7 +308,7 @@ describe('what cannot be', () => {
   it('a plugin that fails in setup', async () => {
     writeFileSync(
       join(cwd, 'memory.config.mjs'),
-      'export default { plugins: [{ name: "bad", apiVersion: 1, setup() { throw new Error("no luck"); } }] };',
+      'export default { plugins: [{ name: "bad", apiVersion: 2, setup() { throw new Error("no luck"); } }] };',
     );
     const { code, stderr } = await runCommand({ cwd, args: ['--port=0'] });
     expect(code).toBe(1);
@@ -367,13 +367,15 @@ describe('a hostile plugin', () => {
         inputSchema: { type: 'object' }, outputSchema: { type: 'object' }, errorCodes: [],
         example: { arguments: {}, result: {} }, run,
       });
-      export default { plugins: [{ name: 'hostile', apiVersion: 1, setup(host) {
-        host.onStart(() => { throw new Error('onStart'); });
-        host.onClose(() => Promise.reject(new Error('onClose')));
-        host.addTool(tool('stray', async () => { Promise.reject(new Error('stray')); return {}; }));
-        host.addTool(tool('thrower', () => { throw new Error('thrower'); }));
-        host.addTool({ ...tool('shy', async () => ({})), unavailable() { throw new Error('shy'); } });
-      } }] };`,
+      export default { plugins: [{ name: 'hostile', apiVersion: 2, setup: () => ({
+        start() { throw new Error('start'); },
+        close: () => Promise.reject(new Error('close')),
+        tools: [
+          tool('stray', async () => { Promise.reject(new Error('stray')); return {}; }),
+          tool('thrower', () => { throw new Error('thrower'); }),
+          { ...tool('shy', async () => ({})), unavailable() { throw new Error('shy'); } },
+        ],
+      }) }] };`,
     );
     const command = await start();
     for (let n = 0; n < 20; n++) expect((await call(command, 'stray', {})).status).toBe(200);

@@ -585,7 +585,7 @@ describe('factories by name', () => {
     );
     write(
       'etc/node_modules/toy-plugin/main.js',
-      'export const toyPlugin = (options) => ({ name: "toy-plugin", apiVersion: 1, options, setup() {} }); export const other = 1;',
+      'export const toyPlugin = (options) => ({ name: "toy-plugin", apiVersion: 2, options, setup() {} }); export const other = 1;',
     );
     write(
       'etc/c.json',

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Host, Plugin } from '../../../core/contracts/plugin.ts';
+import type { Host, Plugin, PluginParts } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import type { ToolDefinition } from '../../../core/contracts/tool.ts';
+import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { createPluginHost } from '../../../core/host/host.ts';
 import { createIdSource } from '../../../core/ids/ids.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { writeOne } from '../../support/write-one.ts';
 import { route, serveCore } from '../http/serve.ts';
 
 type Log = { level: string; fields: Record<string, unknown>; message: string }[];
@@ -20,8 +22,8 @@ function recordingLog() {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function plugin(setup: (host: Host) => void | Promise<void>, more: Partial<Plugin> = {}): Plugin {
-  return { name: 'toy', apiVersion: 1, setup, ...more };
+function plugin(setup: Plugin['setup'], more: Partial<Plugin> = {}): Plugin {
+  return { name: 'toy', apiVersion: 2, setup, ...more };
 }
 
 function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefinition {
@@ -43,7 +45,7 @@ function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefinition 
 /** A service with one plugin, and the host that it was given. */
 async function withPlugin(
   more: Partial<Plugin> = {},
-  setup: (host: Host) => void | Promise<void> = () => undefined,
+  setup: Plugin['setup'] = () => undefined,
 ): Promise<{ core: Core; host: Host; log: ReturnType<typeof recordingLog> }> {
   let host: Host | null = null;
   const log = recordingLog();
@@ -86,11 +88,16 @@ describe('what stops the start', () => {
 
   it.each<[string, Partial<Plugin>, RegExp]>([
     [
-      'another version of the API',
-      { apiVersion: 2 as 1 },
-      /version 2 of the plugin API.*version 1/,
+      'version 1 of the API',
+      { apiVersion: 1 as unknown as 2 },
+      /^The plugin toy: it was made for version 1 .* has version 2\. Set apiVersion to 2, .*writing-a-plugin\.md#from-version-1/,
     ],
-    ['no version', { apiVersion: undefined as unknown as 1 }, /version undefined/],
+    [
+      'a later version of the API',
+      { apiVersion: 3 as unknown as 2 },
+      /version 3 of the plugin API; this service has version 2\.$/,
+    ],
+    ['no version', { apiVersion: undefined as unknown as 2 }, /version undefined/],
     ['a bad name', { name: 'Toy Plugin' }, /not "Toy Plugin"/],
     ['no setup', { setup: undefined as unknown as Plugin['setup'] }, /has no setup function/],
     [
@@ -128,17 +135,29 @@ describe('what stops the start', () => {
   });
 
   it('a tool whose name is taken, or is no name', async () => {
-    expect((await refusal(plugin((host) => host.addTool(tool('memory_read'))))).message).toBe(
+    const withTool = (name: string) => plugin(() => ({ tools: [tool(name)] }));
+    expect((await refusal(withTool('memory_read'))).message).toBe(
       'The plugin toy: There is a tool memory_read already.',
     );
-    expect((await refusal(plugin((host) => host.addTool(tool('no name'))))).message).toContain(
-      '"no name"',
-    );
+    expect((await refusal(withTool('no name'))).message).toContain('"no name"');
+  });
+
+  it.each<[unknown, RegExp]>([
+    ['tools', /setup returns an object with what the plugin adds, or nothing/],
+    [null, /setup returns an object/],
+    [{ tool: [] }, /setup returns tools, routes, exporters, start, close; not "tool"/],
+    [{ tools: tool('one') }, /tools is not an array/],
+    [{ routes: {} }, /routes is not an array/],
+    [{ start: true }, /start is not a function/],
+  ])('a setup that returns %j', async (returned, message) => {
+    const error = await refusal(plugin(() => returned as PluginParts));
+    expect(error.code).toBe('INVALID_REQUEST');
+    expect(error.message).toMatch(message);
   });
 
   it('a tool that cannot run', async () => {
     const idle = tool('idle', { run: undefined as unknown as ToolDefinition['run'] });
-    expect((await refusal(plugin((host) => host.addTool(idle)))).message).toBe(
+    expect((await refusal(plugin(() => ({ tools: [idle] })))).message).toBe(
       'The plugin toy: the tool "idle" has no run function.',
     );
   });
@@ -179,7 +198,8 @@ describe('what a plugin gets', () => {
   it('writes a file only while others are as it says, and takes one away in a revert alone', async () => {
     const { core, host } = await withPlugin();
     const write = (path: string, content: string | null, more: object = {}) =>
-      host.write(
+      writeOne(
+        host,
         { userId: 'alice', path, content, reason: 'x', ...more },
         { actor: 'dream-agent' },
       );
@@ -203,21 +223,23 @@ describe('what a plugin gets', () => {
     const { core, host } = await withPlugin();
     const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
     const runId = randomUUID();
-    const written = await host.write(change, { actor: 'dream-agent', runId });
+    const written = await writeOne(host, change, { actor: 'dream-agent', runId });
     expect(written).toMatchObject({ path: 'user/a.md', version: 1, created: true });
     expect(await core.storage.revisions.get(written.revisionId)).toMatchObject({
       actor: 'dream-agent',
       reason: 'merge',
       runId,
     });
-    const run = await failure(host.write(change, { actor: 'toy', runId: 'run-1' }));
+    const run = await failure(writeOne(host, change, { actor: 'toy', runId: 'run-1' }));
     expect(run.code).toBe('INVALID_REQUEST');
-    const conflict = await failure(host.write({ ...change, ifVersion: 7 }, { actor: 'toy' }));
+    const conflict = await failure(writeOne(host, { ...change, ifVersion: 7 }, { actor: 'toy' }));
     expect(conflict.code).toBe('VERSION_CONFLICT');
-    const shared = await failure(host.write({ ...change, path: 'shared/a.md' }, { actor: 'toy' }));
+    const shared = await failure(
+      writeOne(host, { ...change, path: 'shared/a.md' }, { actor: 'toy' }),
+    );
     expect(shared.code).toBe('READ_ONLY_SCOPE');
     const outside = await failure(
-      host.write({ ...change, path: 'user/../b.md' }, { actor: 'toy' }),
+      writeOne(host, { ...change, path: 'user/../b.md' }, { actor: 'toy' }),
     );
     expect(outside.code).toBe('INVALID_PATH');
     const log = await core.accessLog.list({ order: 'asc' });
@@ -232,7 +254,7 @@ describe('what a plugin gets', () => {
     const { core, host } = await withPlugin();
     const change = { userId: 'alice', path: 'user/a.md', reason: 'merge' };
     const write = (content: string, tool?: unknown) =>
-      host.write({ ...change, content }, { actor: 'toy', ...({ tool } as object) });
+      writeOne(host, { ...change, content }, { actor: 'toy', ...({ tool } as object) });
     await write('tea');
     await write('coffee', 'memory_patch');
     await write('milk', 'memory_write');
@@ -248,14 +270,14 @@ describe('what a plugin gets', () => {
   it('a write that is refused for its content or a lost lease leaves its access row in the run’s trace', async () => {
     const { core, host } = await withPlugin();
     const runId = host.newId();
-    const trace = host.startRun({ name: 'toy.run', runId, userId: 'alice', actor: 'toy' });
+    const trace = host.trace({ name: 'toy.run', runId, userId: 'alice', actor: 'toy' });
     const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
     const lost = [{ kind: 'lease' as const, name: 'dreams', fence: 7 }];
     for (const [refused, guards] of [
       [{ ...change, content: 'a\0b' }, []],
       [change, lost],
     ] as const) {
-      await failure(host.write(refused, { actor: 'toy', runId, trace, guards }));
+      await failure(writeOne(host, refused, { actor: 'toy', runId, trace, guards }));
     }
     trace.finish(null);
     const { calls } = await core.traces.trace(trace.traceId);
@@ -269,9 +291,9 @@ describe('what a plugin gets', () => {
     const { core, host } = await withPlugin();
     const runId = host.newId();
     const run = { name: 'toy.run', runId, userId: 'alice', actor: 'toy' };
-    const trace = host.startRun(run);
+    const trace = host.trace(run);
     const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
-    const written = await host.write(change, { actor: 'toy', runId, trace });
+    const written = await writeOne(host, change, { actor: 'toy', runId, trace });
     trace.finish(new Error('tea'), { writes: 1, content: 'tea' });
     trace.finish(null);
     trace.start('llm', 'too late').end();
@@ -286,7 +308,7 @@ describe('what a plugin gets', () => {
     expect(found.calls[0]?.root.attributes).toEqual({ writes: 1 });
     expect(found.calls[0]?.spans.map(({ kind }) => kind)).toContain('db.write');
     for (const bad of [{ name: 'About tea' }, { runId: 'run-1' }, { userId: 'a b' }]) {
-      expect(() => host.startRun({ ...run, ...bad })).toThrow(MemoryError);
+      expect(() => host.trace({ ...run, ...bad })).toThrow(MemoryError);
     }
   });
 
@@ -298,10 +320,12 @@ describe('what a plugin gets', () => {
     expect(await lease?.renew()).toBe(true);
     const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
     const guards = lease === null ? [] : [lease.guard];
-    await host.write(change, { actor: 'toy', guards });
+    await writeOne(host, change, { actor: 'toy', guards });
     await lease?.release();
     expect(await lease?.renew()).toBe(false);
-    const error = await failure(host.write({ ...change, content: 'x' }, { actor: 'toy', guards }));
+    const error = await failure(
+      writeOne(host, { ...change, content: 'x' }, { actor: 'toy', guards }),
+    );
     expect([error.code, error.details]).toEqual(['RUN_STATE', { reason: 'lease_lost' }]);
     expect((await host.memory.read('u:alice', 'a.md'))?.content).toBe('tea');
     for (const ttlMs of [0, -1, 1.5, NaN]) {
@@ -332,33 +356,17 @@ describe('what a plugin gets', () => {
     const names = (await host.tools.listTools()).map(({ name }) => name);
     expect(names).toContain('memory_read');
   });
-
-  it('nothing to add after its setup', async () => {
-    const { core, host } = await withPlugin();
-    const additions: (() => void)[] = [
-      () => host.addTool(tool('late')),
-      () => host.addRoute({} as RouteDefinition),
-      () => host.addExporter({ name: 'late', export: () => Promise.resolve() }),
-      () => host.onStart(() => undefined),
-      () => host.onClose(() => undefined),
-    ];
-    for (const add of additions) expect(add).toThrow(/works during setup alone/);
-    expect(core.tools.definitions.map(({ name }) => name)).not.toContain('late');
-  });
 });
 
 describe('a hostile plugin', () => {
   it('fails its own call, by a synchronous throw too; the other tools work', async () => {
-    const { core } = await withPlugin({}, (host) => {
-      host.addTool(
-        tool('thrower', {
-          run: () => {
-            throw new Error('secret content');
-          },
-        }),
-      );
-      host.addTool(tool('rejecter', { run: () => Promise.reject(new Error('secret content')) }));
+    const thrower = tool('thrower', {
+      run: () => {
+        throw new Error('secret content');
+      },
     });
+    const rejecter = tool('rejecter', { run: () => Promise.reject(new Error('secret content')) });
+    const { core } = await withPlugin({}, () => ({ tools: [thrower, rejecter] }));
     for (const name of ['thrower', 'rejecter']) {
       const error = await failure(call(core, 'alice', name, {}));
       expect(error.code).toBe('INTERNAL');
@@ -368,35 +376,28 @@ describe('a hostile plugin', () => {
   });
 
   it('does not spoil the list of tools', async () => {
-    const { core } = await withPlugin({}, (host) => {
-      host.addTool(
-        tool('shy', {
-          unavailable: () => {
-            throw new Error('shy');
-          },
-        }),
-      );
+    const shy = tool('shy', {
+      unavailable: () => {
+        throw new Error('shy');
+      },
     });
+    const { core } = await withPlugin({}, () => ({ tools: [shy] }));
     const tools = await core.tools.listTools();
     expect(tools.find(({ name }) => name === 'shy')?.available).toBe(false);
     expect(tools.find(({ name }) => name === 'memory_read')?.available).toBe(true);
   });
 
-  it('whose hooks fail neither stops the start, nor the other hooks, nor the end', async () => {
-    const ran: string[] = [];
-    const { core, log } = await withPlugin({}, (host) => {
-      host.onStart(() => {
+  it('whose hooks fail neither stops the start, nor the end', async () => {
+    const { core, log } = await withPlugin({}, () => ({
+      start: () => {
         throw new Error('start');
-      });
-      host.onStart(() => void ran.push('second start'));
-      host.onClose(() => void ran.push('first close'));
-      host.onClose(() => Promise.reject(new Error('close')));
-    });
+      },
+      close: () => Promise.reject(new Error('close')),
+    }));
     await core.start();
     await core.close();
-    expect(ran).toEqual(['second start', 'first close']);
     const failures = log.lines.filter(({ message }) => message === 'a plugin hook failed');
-    expect(failures.map(({ fields }) => fields['hook'])).toEqual(['onStart', 'onClose']);
+    expect(failures.map(({ fields }) => fields['hook'])).toEqual(['start', 'close']);
     expect(failures[0]?.fields['plugin']).toBe('toy');
   });
 });
@@ -405,14 +406,15 @@ describe('a route of a plugin', () => {
   it('has the deadline of all routes, unless it sets its own', async () => {
     let answer: (value: object) => void = () => undefined;
     const late = new Promise<object>((resolve) => (answer = resolve));
-    const add = (host: Host) => {
-      const toRoute = (name: string, more: Partial<RouteDefinition>): RouteDefinition =>
-        route({ path: `/v1/${name}`, ...more, handle: () => late });
-      host.addRoute(toRoute('slow', {}));
-      host.addRoute(toRoute('slow-write', { method: 'POST' }));
-      host.addRoute(toRoute('patient', { deadlineMs: null }));
-    };
-    const { request } = await serveCore({ plugins: [plugin(add)] }, { callDeadlineMs: 50 });
+    const toRoute = (name: string, more: Partial<RouteDefinition>): RouteDefinition =>
+      route({ path: `/v1/${name}`, ...more, handle: () => late });
+    const routes = [
+      toRoute('slow', {}),
+      toRoute('slow-write', { method: 'POST' }),
+      toRoute('patient', { deadlineMs: null }),
+    ];
+    const plugins = [plugin(() => ({ routes }))];
+    const { request } = await serveCore({ plugins }, { callDeadlineMs: 50 });
     const patient = request('GET', '/v1/patient');
     const slow = await request('GET', '/v1/slow');
     expect([slow.status, slow.json.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
@@ -427,11 +429,11 @@ describe('a plugin that hangs', () => {
   const forever = () => new Promise<never>(() => undefined);
 
   /** A host with time limits that a test can wait for. */
-  async function hanging(setup: (host: Host) => void | Promise<void>) {
+  async function hanging(setup: Plugin['setup']) {
     const core = await openCore();
     const log = recordingLog();
     const added = { tools: [] as ToolDefinition[], routes: [] as RouteDefinition[] };
-    const exporters: Parameters<Host['addExporter']>[0][] = [];
+    const exporters: TraceExporter[] = [];
     const hooks = createPluginHost(plugin(setup), {
       storage: core.storage,
       files: core.files,
@@ -441,17 +443,16 @@ describe('a plugin that hangs', () => {
         revertRun: () => Promise.resolve([]),
         diff: () => '',
       },
-      verifier: null,
-      settings: { maxFileBytes: 1_000, timeZone: 'UTC' },
-      fenceKey: () => Promise.resolve(Buffer.alloc(32)),
-      isDreamEnabled: false,
+      settings: { maxFileBytes: 1_000, timeZone: 'UTC', dreamEnabled: false },
+      models: {
+        ...{ model: null, verifier: null, embedder: null },
+        fenceKey: () => Promise.resolve(Buffer.alloc(32)),
+      },
       tools: core.tools,
       log,
       now: Date.now,
       ids: createIdSource(Date.now),
       record: () => undefined,
-      model: null,
-      embedder: null,
       addTool: (it) => void added.tools.push(it),
       addRoute: (it) => void added.routes.push(it),
       addExporter: (it) => void exporters.push(it),
@@ -467,24 +468,18 @@ describe('a plugin that hangs', () => {
   });
 
   it('in a hook is left behind', async () => {
-    const ran: string[] = [];
-    const { hooks, log } = await hanging((host) => {
-      host.onStart(forever);
-      host.onStart(() => void ran.push('next'));
-      host.onClose(forever);
-    });
+    const { hooks, log } = await hanging(() => ({ start: forever, close: forever }));
     await hooks.setUp();
     await hooks.start();
     await hooks.close();
-    expect(ran).toEqual(['next']);
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
   it('in a tool or an exporter fails that call', async () => {
-    const { hooks, tools, exporters } = await hanging((host) => {
-      host.addTool(tool('slow', { run: forever }));
-      host.addExporter({ name: 'slow', export: forever, close: forever });
-    });
+    const { hooks, tools, exporters } = await hanging(() => ({
+      tools: [tool('slow', { run: forever })],
+      exporters: [{ name: 'slow', export: forever, close: forever }],
+    }));
     await hooks.setUp();
     const calls = [
       tools[0]?.run({} as never, {}, {} as never),
@@ -498,9 +493,9 @@ describe('a plugin that hangs', () => {
 
   it('and fails later is logged, and is no unhandled rejection', async () => {
     let fail: (error: Error) => void = () => undefined;
-    const { hooks, log } = await hanging((host) => {
-      host.onStart(() => new Promise<void>((_resolve, reject) => (fail = reject)));
-    });
+    const { hooks, log } = await hanging(() => ({
+      start: () => new Promise<void>((_resolve, reject) => (fail = reject)),
+    }));
     await hooks.setUp();
     await hooks.start();
     fail(new Error('late'));

@@ -330,8 +330,8 @@ describe('with resolveUserId', () => {
   it('asks for the API key at a plugin’s route that knows of no signed-in user', async () => {
     const whose: Plugin = {
       name: 'whose',
-      apiVersion: 1,
-      setup(host) {
+      apiVersion: 2,
+      setup() {
         const route = {
           method: 'GET',
           auth: 'tools',
@@ -344,8 +344,12 @@ describe('with resolveUserId', () => {
             header: request.header('x-user-id'),
           }),
         } as const;
-        host.addRoute({ ...route, path: '/v1/unaware' });
-        host.addRoute({ ...route, path: '/v1/aware', signedIn: {} });
+        return {
+          routes: [
+            { ...route, path: '/v1/unaware' },
+            { ...route, path: '/v1/aware', signedIn: {} },
+          ],
+        };
       },
     };
     const { request, service } = await mounted({ apiKey: API_KEY, plugins: [whose] });

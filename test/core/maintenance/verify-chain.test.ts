@@ -1,3 +1,4 @@
+import { writeOne } from '../../support/write-one.ts';
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { createConnection } from 'mysql2/promise';
@@ -74,7 +75,7 @@ async function fill(core: Core, host: Host): Promise<void> {
   await write('memory_move', { from: 'user/old.md', to: 'shared/new.md' });
   await write('memory_write', { path: 'user/plan.md', content: 'of bob' }, 'bob');
   const change = { userId: 'alice', path: 'user/tea.md', content: 'black\n', reason: 'Merged.' };
-  const { revisionId } = await host.write(change, { actor: 'dream-agent' });
+  const { revisionId } = await writeOne(host, change, { actor: 'dream-agent' });
   await core.revisions.revert(revisionId, {}, operator);
 }
 
@@ -82,7 +83,7 @@ async function openFilled(database: Database): Promise<Core> {
   let host: Host | null = null;
   const plugin = {
     name: 'toy',
-    apiVersion: 1 as const,
+    apiVersion: 2 as const,
     setup: (given: Host) => void (host = given),
   };
   const core = await openCore({

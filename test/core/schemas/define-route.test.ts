@@ -21,9 +21,9 @@ const WORDS = ['ant', 'bee', 'cat'];
 /** A plugin with one file and one line for its route. */
 const words: Plugin = {
   name: 'words',
-  apiVersion: 1,
-  setup(host) {
-    host.addRoute(
+  apiVersion: 2,
+  setup: () => ({
+    routes: [
       adminRoute('Words', {
         method: 'GET',
         path: '/v1/admin/words',
@@ -45,8 +45,8 @@ const words: Plugin = {
             toItem: (word): Word => ({ word }),
           }),
       }),
-    );
-  },
+    ],
+  }),
 };
 
 let stop: (() => Promise<void>) | null = null;

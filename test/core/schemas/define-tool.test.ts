@@ -49,11 +49,8 @@ it('a tool of a plugin has its arguments typed by its schema, without a cast', a
 
   const plugin: Plugin = {
     name: 'repeating',
-    apiVersion: 1,
-    setup(host) {
-      host.addTool(plain);
-      host.addTool(ofTypeBox);
-    },
+    apiVersion: 2,
+    setup: () => ({ tools: [plain, ofTypeBox] }),
   };
   const core = await openCore({ plugins: [plugin] });
   for (const name of ['memory_repeat', 'memory_repeat_again']) {

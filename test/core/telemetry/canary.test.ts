@@ -22,30 +22,32 @@ const QUEUE = { OTEL_BSP_MAX_QUEUE_SIZE: '1000000', OTEL_BSP_SCHEDULE_DELAY: '10
 /** A plugin whose tool says what it was given in whatever it may say. */
 const talkative: Plugin = {
   name: 'talkative',
-  apiVersion: 1,
-  setup(host) {
-    host.addTool({
-      name: 'talk',
-      title: 'Talk',
-      description: 'Talks.',
-      inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
-      outputSchema: {},
-      readOnly: true,
-      requiresModel: false,
-      errorCodes: [],
-      example: { arguments: {}, result: {} },
-      async run(_services, args, call) {
-        const { text = '' } = args as { text?: string };
-        const span = call.trace.start('llm', 'generate');
-        span.end({ text, prompt: text, content: text, reason: text, inputTokens: 3, [text]: 1 });
-        const details = { reason: text, problem: text, providerStatus: text };
-        call.trace.start('llm', 'chat').fail(new MemoryError('MODEL_FAILED', text, { details }));
-        call.trace.start('db.read', 'read').fail(new Error(text), { query: text, rows: 1 });
-        // The parser's error quotes what it could not read.
-        return JSON.parse(text) as object;
+  apiVersion: 2,
+  setup: () => ({
+    tools: [
+      {
+        name: 'talk',
+        title: 'Talk',
+        description: 'Talks.',
+        inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+        outputSchema: {},
+        readOnly: true,
+        requiresModel: false,
+        errorCodes: [],
+        example: { arguments: {}, result: {} },
+        async run(_services, args, call) {
+          const { text = '' } = args as { text?: string };
+          const span = call.trace.start('llm', 'generate');
+          span.end({ text, prompt: text, content: text, reason: text, inputTokens: 3, [text]: 1 });
+          const details = { reason: text, problem: text, providerStatus: text };
+          call.trace.start('llm', 'chat').fail(new MemoryError('MODEL_FAILED', text, { details }));
+          call.trace.start('db.read', 'read').fail(new Error(text), { query: text, rows: 1 });
+          // The parser's error quotes what it could not read.
+          return JSON.parse(text) as object;
+        },
       },
-    });
-  },
+    ],
+  }),
 };
 
 /** Calls of every tool, with the canary in everything that a caller can fill in. */

@@ -95,7 +95,7 @@ const plugin = dreaming();
 let host = null;
 const grab = {
   name: 'grab',
-  apiVersion: 1,
+  apiVersion: 2,
   /** @param {unknown} given */
   setup(given) {
     host = given;
@@ -141,12 +141,14 @@ const commands = {
   async spend({ name, max, writes }) {
     const attempts = Array.from({ length: writes }, (_, n) =>
       host.write(
-        {
-          userId: 'spender',
-          path: `user/${name}-${process.pid}-${n}.md`,
-          content: 'x',
-          reason: '',
-        },
+        [
+          {
+            userId: 'spender',
+            path: `user/${name}-${process.pid}-${n}.md`,
+            content: 'x',
+            reason: '',
+          },
+        ],
         { actor: 'dream-agent', guards: [{ kind: 'budget', name, max }] },
       ),
     );

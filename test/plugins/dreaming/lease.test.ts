@@ -14,7 +14,7 @@ const SECOND = 1_000;
 it('is renewed for as long as its work moves, and given up when it stands still', async () => {
   let host: Host | undefined;
   await openCore({
-    plugins: [{ name: 'test', apiVersion: 1, setup: (given) => void (host = given) }],
+    plugins: [{ name: 'test', apiVersion: 2, setup: (given) => void (host = given) }],
   });
   if (host === undefined) throw new Error('The plugin was not set up.');
   const { lease: claim, log } = host;

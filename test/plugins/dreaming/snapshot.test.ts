@@ -25,7 +25,7 @@ function memoryOf(
   let record = left as DreamUserRecord | null;
   const host = {
     now: () => now,
-    dreams: {
+    runs: {
       user: () =>
         Promise.resolve({
           lastQualifyingAt: Math.max(0, ...[...contents.values()].map((it) => it.updatedAt)),
@@ -45,7 +45,7 @@ function memoryOf(
         return Promise.resolve({ version: 1, fileNo: 1, latestRevisionId: 'r', content });
       },
     },
-  } as unknown as Pick<Host, 'memory' | 'dreams' | 'now'>;
+  } as unknown as Pick<Host, 'memory' | 'runs' | 'now'>;
   return {
     write(path: string, content: string) {
       now += 10;

@@ -30,25 +30,27 @@ afterAll(async () => {
 /** A tool below which the app's instrumentation makes a span, as for a request or a query. */
 const instrumented: Plugin = {
   name: 'instrumented',
-  apiVersion: 1,
-  setup(host) {
-    host.addTool({
-      name: 'fetch_weather',
-      title: 'Weather',
-      description: 'Asks the weather.',
-      inputSchema: { type: 'object' },
-      outputSchema: {},
-      readOnly: true,
-      requiresModel: false,
-      errorCodes: [],
-      example: { arguments: {}, result: {} },
-      async run() {
-        await Promise.resolve();
-        trace.getTracer('app').startSpan('GET /weather').end();
-        return {};
+  apiVersion: 2,
+  setup: () => ({
+    tools: [
+      {
+        name: 'fetch_weather',
+        title: 'Weather',
+        description: 'Asks the weather.',
+        inputSchema: { type: 'object' },
+        outputSchema: {},
+        readOnly: true,
+        requiresModel: false,
+        errorCodes: [],
+        example: { arguments: {}, result: {} },
+        async run() {
+          await Promise.resolve();
+          trace.getTracer('app').startSpan('GET /weather').end();
+          return {};
+        },
       },
-    });
-  },
+    ],
+  }),
 };
 
 async function makeService() {

@@ -31,33 +31,35 @@ function waiting(): {
   const stopped: string[] = [];
   const plugin: Plugin = {
     name: 'waiting',
-    apiVersion: 1,
-    setup(host) {
-      host.addTool({
-        name: 'memory_wait',
-        title: 'Wait',
-        description: 'Waits.',
-        inputSchema: { type: 'object', additionalProperties: false },
-        outputSchema: { type: 'object' },
-        readOnly: true,
-        requiresModel: false,
-        errorCodes: [],
-        example: { arguments: {}, result: {} },
-        async run(_services, _args, call) {
-          const released = once(gate, 'go').then(() => 'released');
-          const aborted =
-            call.signal === undefined
-              ? new Promise<never>(() => undefined)
-              : once(call.signal, 'abort').then(() => 'stopped');
-          events.dispatchEvent(new Event('begun'));
-          const how = await Promise.race([released, aborted]);
-          if (how === 'released') return { how };
-          stopped.push(call.userId);
-          events.dispatchEvent(new Event('stopped'));
-          throw new MemoryError('REQUEST_TIMEOUT');
+    apiVersion: 2,
+    setup: () => ({
+      tools: [
+        {
+          name: 'memory_wait',
+          title: 'Wait',
+          description: 'Waits.',
+          inputSchema: { type: 'object', additionalProperties: false },
+          outputSchema: { type: 'object' },
+          readOnly: true,
+          requiresModel: false,
+          errorCodes: [],
+          example: { arguments: {}, result: {} },
+          async run(_services, _args, call) {
+            const released = once(gate, 'go').then(() => 'released');
+            const aborted =
+              call.signal === undefined
+                ? new Promise<never>(() => undefined)
+                : once(call.signal, 'abort').then(() => 'stopped');
+            events.dispatchEvent(new Event('begun'));
+            const how = await Promise.race([released, aborted]);
+            if (how === 'released') return { how };
+            stopped.push(call.userId);
+            events.dispatchEvent(new Event('stopped'));
+            throw new MemoryError('REQUEST_TIMEOUT');
+          },
         },
-      });
-    },
+      ],
+    }),
   };
   return { plugin, events, stopped, release: () => gate.dispatchEvent(new Event('go')) };
 }
@@ -262,22 +264,24 @@ describe('tools over streamable HTTP', () => {
   it('keeps a tool of a plugin usable that answers no object', async () => {
     const counting: Plugin = {
       name: 'counting',
-      apiVersion: 1,
-      setup(host) {
-        host.addTool({
-          name: 'memory_count',
-          title: 'Count',
-          description: 'Counts.',
-          inputSchema: {},
-          outputSchema: { type: 'integer' },
-          readOnly: false,
-          destructive: false,
-          requiresModel: false,
-          errorCodes: [],
-          example: { arguments: {}, result: 7 },
-          run: async () => 7,
-        });
-      },
+      apiVersion: 2,
+      setup: () => ({
+        tools: [
+          {
+            name: 'memory_count',
+            title: 'Count',
+            description: 'Counts.',
+            inputSchema: {},
+            outputSchema: { type: 'integer' },
+            readOnly: false,
+            destructive: false,
+            requiresModel: false,
+            errorCodes: [],
+            example: { arguments: {}, result: 7 },
+            run: async () => 7,
+          },
+        ],
+      }),
     };
     const { connect: as } = await serveMcp({ plugins: [counting] });
     const client = await as('alice');
