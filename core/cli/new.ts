@@ -7,23 +7,21 @@ import type { Command, CommandContext } from './command.ts';
 import { writeOutput } from './streams.ts';
 
 /** What can be begun: the folder of the package that is copied, and how it is tested. */
-const KINDS: Readonly<Record<string, { from: string; isTypeScript: boolean; test: string }>> = {
+const KINDS: Readonly<Record<string, { from: string; test: string }>> = {
   plugin: {
     from: 'examples/plugin-template',
-    isTypeScript: true,
     // Node 20 takes no pattern, and later versions take no folder. The shell expands this pattern.
     test: 'tsc && node --test dist/*.test.js',
   },
-  storage: { from: 'examples/custom-storage', isTypeScript: false, test: 'node check.mjs' },
 };
 
 /**
- * `memory-service new`: makes a folder with a plugin or a storage driver that works, and its test. It
- * changes nothing else.
+ * `memory-service new`: makes a folder with a plugin that works, and its test. It changes nothing
+ * else.
  */
 export const newCommand: Command = {
-  summary: 'Make a folder with a plugin or a storage driver to begin with, and its test.',
-  argument: 'plugin|storage',
+  summary: 'Make a folder with a plugin to begin with, and its test.',
+  argument: 'plugin',
   flags: { name: { value: 'name', summary: 'The name of the folder; default my-<kind>.' } },
   run,
 };
@@ -50,25 +48,19 @@ async function run({ argument, flags, cwd }: CommandContext): Promise<void> {
     await copyFile(join(directory, kind.from, file), join(folder, file));
   }
   await writeJson(join(folder, 'package.json'), toManifest({ name, version, ...kind }));
-  if (kind.isTypeScript) await writeJson(join(folder, 'tsconfig.json'), TSCONFIG);
+  await writeJson(join(folder, 'tsconfig.json'), TSCONFIG);
   writeOutput(`Made ${name}. Next:\n\n  cd ${name}\n  npm install\n  npm test\n`);
 }
 
-function toManifest(made: {
-  name: string;
-  version: string;
-  isTypeScript: boolean;
-  test: string;
-}): object {
-  const { name, version, isTypeScript, test } = made;
-  const main = isTypeScript ? './dist/plugin.js' : './journal-storage.mjs';
+function toManifest(made: { name: string; version: string; test: string }): object {
+  const { name, version, test } = made;
   return {
-    ...{ name, version: '0.1.0', type: 'module', private: true, exports: main },
+    ...{ name, version: '0.1.0', type: 'module', private: true, exports: './dist/plugin.js' },
     scripts: { test },
     devDependencies: {
-      ...(isTypeScript ? { '@types/node': '^20.19.0' } : {}),
+      '@types/node': '^20.19.0',
       'memory-service': `^${version}`,
-      ...(isTypeScript ? { typescript: '>=5.8' } : {}),
+      typescript: '>=5.8',
     },
     allowScripts: { sqlite3: true },
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { MemoryError, type ErrorCode } from '../errors.ts';
-import type { ProviderCaseResult } from './report.ts';
+import type { CaseResult } from './report.ts';
 import { runCase } from './run-case.ts';
 import { type PendingCalls, show, toError, watchCalls } from './watch-calls.ts';
 
@@ -25,7 +25,7 @@ export interface CheckProviderOptions {
   /** A case fails when it takes longer. Default 180,000, as a model on a small machine is slow. */
   timeLimitMs?: number;
   /** Called after each case. */
-  onResult?: (result: ProviderCaseResult) => void;
+  onResult?: (result: CaseResult) => void;
 }
 
 const TIME_LIMIT_MS = 180_000;
@@ -38,8 +38,8 @@ export async function checkProvider<Provider extends object>(
   setup: ProviderSetup<Provider>,
   cases: readonly ProviderCase<ProviderSetup<Provider>>[],
   { timeLimitMs = TIME_LIMIT_MS, onResult }: CheckProviderOptions = {},
-): Promise<readonly ProviderCaseResult[]> {
-  const results: ProviderCaseResult[] = [];
+): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = [];
   for (const providerCase of cases) {
     const result = await resultOf(providerCase, setup, timeLimitMs);
     results.push(result);
@@ -52,7 +52,7 @@ async function resultOf<Provider extends object>(
   { name, run }: ProviderCase<ProviderSetup<Provider>>,
   setup: ProviderSetup<Provider>,
   timeLimitMs: number,
-): Promise<ProviderCaseResult> {
+): Promise<CaseResult> {
   const pending: PendingCalls = new Map();
   const watch = (made: unknown): Provider => {
     assert.ok(typeof made === 'object' && made !== null, `There is no provider: ${show(made)}.`);

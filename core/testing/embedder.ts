@@ -9,7 +9,7 @@ import {
   type ProviderSetup,
   withinLimit,
 } from './check-provider.ts';
-import type { ProviderCaseResult } from './report.ts';
+import type { CaseResult } from './report.ts';
 
 /** Makes the embedders that the suite checks. */
 export type EmbedderSetup = ProviderSetup<Embedder>;
@@ -145,7 +145,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
 export async function checkEmbedder(
   setup: EmbedderSetup,
   options: CheckProviderOptions = {},
-): Promise<readonly ProviderCaseResult[]> {
+): Promise<readonly CaseResult[]> {
   return await checkProvider(setup, embedderCases, options);
 }
 

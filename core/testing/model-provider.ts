@@ -10,7 +10,7 @@ import {
   type ProviderSetup,
   withinLimit,
 } from './check-provider.ts';
-import type { ProviderCaseResult } from './report.ts';
+import type { CaseResult } from './report.ts';
 import { show } from './watch-calls.ts';
 
 /** Makes the model providers that the suite checks. */
@@ -121,7 +121,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
 export async function checkModelProvider(
   setup: ModelProviderSetup,
   options: CheckProviderOptions = {},
-): Promise<readonly ProviderCaseResult[]> {
+): Promise<readonly CaseResult[]> {
   return await checkProvider(setup, modelProviderCases, options);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { write } from '../../core/testing/rows.ts';
+import { write } from '../support/rows.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { findViolations, toLines } from '../support/invariants.ts';

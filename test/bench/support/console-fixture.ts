@@ -11,13 +11,7 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { Decision, Storage } from '../../../core/contracts/storage.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
-import {
-  accessRow,
-  decideWrite,
-  dreamRunRow,
-  eventRow,
-  makeId,
-} from '../../../core/testing/rows.ts';
+import { accessRow, decideWrite, dreamRunRow, eventRow, makeId } from '../../support/rows.ts';
 import { toNote } from './notes.ts';
 import { importService } from './service.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { AccessRecord, EventRecord } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
-import { accessRow, eventRow, makeId, makeTraceId, write } from '../../../core/testing/rows.ts';
+import { accessRow, eventRow, makeId, makeTraceId, write } from '../../support/rows.ts';
 import { toNote } from './notes.ts';
 import { importService } from './service.ts';
 

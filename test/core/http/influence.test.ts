@@ -4,7 +4,7 @@ import type {
   Influence,
   ShownContent,
 } from '../../../core/contracts/admin.ts';
-import { accessRow } from '../../../core/testing/rows.ts';
+import { accessRow } from '../../support/rows.ts';
 import { serveWithModel } from '../../support/model-service.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
 

@@ -4,7 +4,7 @@ import type { DreamState } from '../../../core/contracts/dreams.ts';
 import type { Core } from '../../../core/service.ts';
 import { createIdSource } from '../../../core/ids/ids.ts';
 import { createRetention } from '../../../core/maintenance/retention.ts';
-import { dreamRunRow } from '../../../core/testing/rows.ts';
+import { dreamRunRow } from '../../support/rows.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';

@@ -6,7 +6,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { createIdSource } from '../../../core/ids/ids.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
 import { createAccessQueue } from '../../../core/telemetry/access-queue.ts';
-import { eventRow, makeId } from '../../../core/testing/rows.ts';
+import { eventRow, makeId } from '../../support/rows.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, makeStorage, openCore } from '../../support/service.ts';

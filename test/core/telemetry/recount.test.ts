@@ -15,7 +15,7 @@ import { parseRange } from '../../../core/telemetry/rollups/range.ts';
 import type { RangeQuery } from '../../../core/contracts/admin.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { toTime } from '../../../core/time/time.ts';
-import { accessRow, eventRow, makeId } from '../../../core/testing/rows.ts';
+import { accessRow, eventRow, makeId } from '../../support/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { sharedMariadb } from '../../support/mariadb.ts';

@@ -7,7 +7,7 @@ import {
   checkModelProvider,
   embedderCases,
   modelProviderCases,
-  type ProviderCaseResult,
+  type CaseResult,
 } from '../../../core/testing/index.ts';
 import { openai as openaiEmbedder } from '../../../plugins/embedder-openai/index.ts';
 import { anthropic } from '../../../plugins/model-anthropic/index.ts';
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 /** Nobody listens there. */
 const NOWHERE = 'http://127.0.0.1:9/v1';
-const broken = (results: readonly ProviderCaseResult[]) =>
+const broken = (results: readonly CaseResult[]) =>
   results.filter(({ status }) => status === 'failed').map(({ name }) => name);
 
 describe('the plugins keep every rule', () => {
@@ -330,7 +330,7 @@ describe('a provider that does nothing', () => {
 });
 
 it('tells each result as it comes', async () => {
-  const told: ProviderCaseResult[] = [];
+  const told: CaseResult[] = [];
   const setup = { make: () => good, makeUnreachable: () => down };
   const results = await checkEmbedder(setup, { onResult: (result) => told.push(result) });
   expect(told).toEqual(results);

@@ -9,7 +9,7 @@ import {
   makeId,
   makeTraceId,
   write,
-} from '../../../core/testing/rows.ts';
+} from '../../support/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import {

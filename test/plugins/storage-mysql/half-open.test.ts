@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { accessRow, eventRow, write } from '../../../core/testing/rows.ts';
+import { accessRow, eventRow, write } from '../../support/rows.ts';
 import { mysql, type MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { freshDatabase } from '../../support/mariadb.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RowDataPacket } from 'mysql2';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 import { SCHEMA_VERSION } from '../../../core/storage/schema/migrate.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { assertSupportedServer } from '../../../plugins/storage-mysql/server.ts';

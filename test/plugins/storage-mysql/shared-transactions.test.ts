@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { expect, it, onTestFinished } from 'vitest';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { toScopeId } from '../../../core/storage/schema/scope-id.ts';
 import {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import {
   connectAsRoot,

@@ -11,7 +11,7 @@ import { claimOwner, readOwner, sqlite } from '../../../plugins/storage-sqlite/i
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const PLUGIN = fileURLToPath(

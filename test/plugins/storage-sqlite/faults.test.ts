@@ -9,7 +9,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { accessRow, write } from '../../../core/testing/rows.ts';
+import { accessRow, write } from '../../support/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FileKey } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { accessRow, eventRow, write } from '../../../core/testing/rows.ts';
+import { accessRow, eventRow, write } from '../../support/rows.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';

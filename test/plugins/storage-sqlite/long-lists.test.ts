@@ -6,7 +6,7 @@ import { EXAMINED_ROWS } from '../../../core/storage/read/page.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { accessRow, write } from '../../../core/testing/rows.ts';
+import { accessRow, write } from '../../support/rows.ts';
 
 const key = { scope: 'u:alice', path: 'rare.md' } as const;
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { PageRequest } from '../../../core/contracts/storage.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';

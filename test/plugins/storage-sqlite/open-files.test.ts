@@ -20,7 +20,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import type { MemoryError } from '../../../core/errors.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import type { SqliteConnection } from '../../../plugins/storage-sqlite/connection.ts';
 import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';

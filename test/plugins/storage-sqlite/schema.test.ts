@@ -18,7 +18,7 @@ import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
-import { accessRow, write } from '../../../core/testing/rows.ts';
+import { accessRow, write } from '../../support/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 /** How often the migrations are interrupted before each of their steps. */

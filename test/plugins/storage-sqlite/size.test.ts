@@ -7,7 +7,7 @@ import { encodeDelta } from '../../../core/history/delta/codec.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { write } from '../../support/rows.ts';
 
 const key: FileKey = { scope: 'u:alice', path: 'notes.md' };
 const PATCHES = 1_000;

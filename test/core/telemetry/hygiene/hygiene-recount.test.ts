@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HygieneFinding } from '../../../../core/contracts/admin.ts';
 import { type Core, createCore } from '../../../../core/service.ts';
-import { accessRow, write } from '../../../../core/testing/rows.ts';
+import { accessRow, write } from '../../../support/rows.ts';
 import { toTime } from '../../../../core/time/time.ts';
 import { mysql } from '../../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';

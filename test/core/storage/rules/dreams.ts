@@ -5,12 +5,12 @@ import type {
   DreamStore,
   DreamUpdateRequest,
   DreamUserRecord,
-} from '../../contracts/dreams.ts';
-import type { ScopeKey } from '../../contracts/records.ts';
-import type { Storage } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
-import { dreamRunRow, makeId, write } from '../rows.ts';
-import { alice, everyPage, onOptional, refusal, type StorageCase } from '../storage-case.ts';
+} from '../../../../core/contracts/dreams.ts';
+import type { ScopeKey } from '../../../../core/contracts/records.ts';
+import type { Storage } from '../../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../../core/errors.ts';
+import { dreamRunRow, makeId, write } from '../../../support/rows.ts';
+import { alice, everyPage, onStore, refusal, type StorageCase } from './storage-case.ts';
 
 const START = Date.UTC(2026, 0, 1);
 /** A lease of 1 ms must end within this time. */
@@ -330,7 +330,7 @@ function dreaming(
   name: string,
   run: (dreams: DreamStore, storage: Storage) => Promise<void>,
 ): StorageCase {
-  return onOptional('dreams', name, (dreams, { storage }) => run(dreams, storage));
+  return onStore('dreams', name, (dreams, { storage }) => run(dreams, storage));
 }
 
 /** Waits until the database's clock has moved on. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ScopeKey } from '../../contracts/records.ts';
+import type { ScopeKey } from '../../../../core/contracts/records.ts';
 import type {
   CurrentIndex,
   IndexBlob,
@@ -9,9 +9,9 @@ import type {
   IndexView,
   StaleMark,
   Storage,
-} from '../../contracts/storage.ts';
-import { sha256, write } from '../rows.ts';
-import { alice, byBytes, on, type StorageCase } from '../storage-case.ts';
+} from '../../../../core/contracts/storage.ts';
+import { sha256, write } from '../../../support/rows.ts';
+import { alice, byBytes, on, type StorageCase } from './storage-case.ts';
 
 /** The search index: stale files, blobs and entries, and the snapshots that a search reads. */
 export function searchIndexCases(): StorageCase[] {

@@ -1,29 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { describe, it, onTestFinished } from 'vitest';
-import { runStorageCase, storageCases } from '../../../core/testing/index.ts';
-import type { StorageCase } from '../../../core/testing/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import { storageCases } from '../../core/storage/rules/all.ts';
+import { runCases } from '../../core/storage/rules/storage-case.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 
-async function runOn(storageCase: StorageCase, makeUrl: () => Promise<string>): Promise<void> {
-  const urls = new Map<string, string>();
-  await runStorageCase(storageCase, async (place) => {
-    const url = urls.get(place) ?? (await makeUrl());
-    urls.set(place, url);
-    return mysql({ url });
-  });
+/** Storages of one test: the same place is the same database. */
+function onDatabases(makeUrl: () => Promise<string>) {
+  return () => {
+    const urls = new Map<string, string>();
+    return async (place: string) => {
+      const url = urls.get(place) ?? (await makeUrl());
+      urls.set(place, url);
+      return mysql({ url });
+    };
+  };
 }
 
 describe('storage on MariaDB', () => {
-  it.each(storageCases)('$name', (storageCase) => runOn(storageCase, freshDatabase));
+  runCases(storageCases, onDatabases(freshDatabase));
 });
 
 const given = process.env['TEST_MYSQL_URL'];
 
 describe('storage on MySQL 8', () => {
   if (given === undefined) {
-    it('keeps every rule of the contract', ({ skip }) => {
+    it('keeps every rule of the stores', ({ skip }) => {
       skip('TEST_MYSQL_URL=mysql://root@127.0.0.1:3306 npx vitest run test/plugins/storage-mysql');
     });
     return;
@@ -40,5 +43,5 @@ describe('storage on MySQL 8', () => {
     url.pathname = name;
     return url.href;
   };
-  it.each(storageCases)('$name', (storageCase) => runOn(storageCase, makeUrl));
+  runCases(storageCases, onDatabases(makeUrl));
 });

@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
-import type { FileKey } from '../contracts/records.ts';
-import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
-import type { OptionalStore } from './report.ts';
-import { show } from './watch-calls.ts';
+import { inspect } from 'node:util';
+import { it, onTestFinished } from 'vitest';
+import type { FileKey } from '../../../../core/contracts/records.ts';
+import type { PageRequest, PageResult, Storage } from '../../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../../core/errors.ts';
+import { quiet } from '../../../support/quiet-log.ts';
 
-/**
- * Opens and initialises a storage: an empty one or, given a closed storage, another one on the same
- * data. The runner of the case closes all of them.
- */
+/** Opens a storage: an empty one or, given a closed one, another one on the same data. */
 export type OpenStorage = (closed?: Storage) => Promise<Storage>;
 
-/** One rule of the storage contract. */
+/** One rule of the stores. */
 export interface StorageCase {
   /** The rule, as a sentence about the storage. */
   name: string;
-  /**
-   * Rejects with what is wrong when the storage breaks the rule. Resolves with the name of the
-   * optional store that the rule is about when the storage does not have it.
-   */
-  run: (open: OpenStorage) => Promise<OptionalStore | undefined>;
+  run: (open: OpenStorage) => Promise<void>;
 }
 
 /** A case that works on one storage. */
@@ -32,8 +26,8 @@ export function on(name: string, run: (storage: Storage) => Promise<void>): Stor
   };
 }
 
-/** A case on a store that a storage may do without. */
-export function onOptional<Name extends OptionalStore>(
+/** A case on one of the stores. */
+export function onStore<Name extends 'dreams' | 'erasure' | 'holds' | 'observations' | 'vectors'>(
   store: Name,
   name: string,
   run: (
@@ -45,15 +39,33 @@ export function onOptional<Name extends OptionalStore>(
     name,
     async run(open) {
       const storage = await open();
-      const found = storage[store];
-      if (found === undefined) return store;
-      if (typeof found !== 'object' || (found as unknown) === null) {
-        assert.fail(`${store} is ${show(found)}: leave out what is absent.`);
-      }
-      await run(found, { storage, open });
-      return undefined;
+      await run(storage[store] ?? assert.fail(`There is no ${store}.`), { storage, open });
     },
   };
+}
+
+/** Makes a storage. The same place is the same data, a new one is an empty database. */
+type MakeStorage = (place: string) => Storage | Promise<Storage>;
+
+/** Runs each case as a test. `begin` is called in each test, and makes its storages. */
+export function runCases(
+  cases: readonly StorageCase[],
+  begin: () => MakeStorage | Promise<MakeStorage>,
+): void {
+  it.each(cases)('$name', async ({ run }) => {
+    const make = await begin();
+    const places = new Map<Storage, string>();
+    onTestFinished(async () => {
+      await Promise.all([...places.keys()].map((storage) => storage.close()));
+    });
+    await run(async (closed) => {
+      const place = (closed && places.get(closed)) ?? `place_${places.size}`;
+      const storage = await make(place);
+      places.set(storage, place);
+      await storage.init({ log: quiet, now: Date.now });
+      return storage;
+    });
+  });
 }
 
 /** The `MemoryError` that a call rejects with. Fails when it resolves or rejects with another error. */
@@ -62,7 +74,7 @@ export async function refusal(promise: Promise<unknown>): Promise<MemoryError> {
     () => assert.fail('The call was not refused.'),
     (thrown: unknown) => thrown,
   );
-  assert.ok(error instanceof MemoryError, `Not a MemoryError: ${show(error)}`);
+  assert.ok(error instanceof MemoryError, `Not a MemoryError: ${inspect(error)}`);
   return error;
 }
 
@@ -80,9 +92,7 @@ export async function everyPage<T>(
   for (let pages = 0; ; pages += 1) {
     assert.ok(pages < 2_000, 'The list does not end.');
     const page: PageResult<T> = await list({ limit, order, after });
-    assert.ok(Array.isArray(page?.items), `Not a page: ${show(page)}`);
     assert.ok(page.items.length <= limit, 'A page exceeds its limit.');
-    assert.ok(page.next === null || Array.isArray(page.next), `Not a key: ${show(page.next)}`);
     items.push(...page.items);
     if (page.next === null) return items;
     // A cursor stores the key as JSON.

@@ -1,7 +1,8 @@
-import { describe, it } from 'vitest';
-import { runStorageCase, storageCases } from '../../../core/testing/index.ts';
+import { describe } from 'vitest';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { storageCases } from '../../core/storage/rules/all.ts';
+import { runCases } from '../../core/storage/rules/storage-case.ts';
 import { temporaryDatabases } from '../../support/service.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
@@ -9,11 +10,9 @@ import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 const READERS: Partial<Record<SqliteDriver, number>> = { sqlite3: 4 };
 
 describe.each(sqliteDrivers)('storage on %s', (driver) => {
-  it.each(storageCases)('$name', async (storageCase) => {
+  runCases(storageCases, async () => {
     const fileOf = await temporaryDatabases();
     const readers = READERS[driver] ?? 2;
-    await runStorageCase(storageCase, (place) =>
-      sqlite({ filename: fileOf(place), driver, readers }),
-    );
+    return (place) => sqlite({ filename: fileOf(place), driver, readers });
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import { MemoryError } from '../../errors.ts';
-import { makeId, write } from '../rows.ts';
-import type { HoldRecord } from '../../contracts/records.ts';
-import { alice, everyPage, on, onOptional, refusal, type StorageCase } from '../storage-case.ts';
+import { MemoryError } from '../../../../core/errors.ts';
+import { makeId, write } from '../../../support/rows.ts';
+import type { HoldRecord } from '../../../../core/contracts/records.ts';
+import { alice, everyPage, on, onStore, refusal, type StorageCase } from './storage-case.ts';
 
 /** A lease of 1 ms must end within this time. */
 const LEASE_LIMIT_MS = 5_000;
@@ -11,7 +11,7 @@ const LEASE_LIMIT_MS = 5_000;
 /** Leases and budgets, alone and as guards of a write; holds of scopes. */
 export function guardCases(): StorageCase[] {
   return [
-    onOptional(
+    onStore(
       'holds',
       'keeps the hold of a scope from the transaction that sets it to the one that removes it',
       async (holds, { storage, open }) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { AccessRecord } from '../../contracts/records.ts';
-import type { AccessFilter } from '../../contracts/storage.ts';
-import { toPhysicalPath } from '../../files/paths.ts';
-import { accessRow, eventRow, makeId, makeTraceId, write } from '../rows.ts';
-import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import type { AccessRecord } from '../../../../core/contracts/records.ts';
+import type { AccessFilter } from '../../../../core/contracts/storage.ts';
+import { toPhysicalPath } from '../../../../core/files/paths.ts';
+import { accessRow, eventRow, makeId, makeTraceId, write } from '../../../support/rows.ts';
+import { alice, byBytes, everyPage, on, refusal, type StorageCase } from './storage-case.ts';
 
 /** Access rows and events: batches, lists and expiry. */
 export function logCases(): StorageCase[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ScopeKey } from '../../contracts/records.ts';
-import type { Storage } from '../../contracts/storage.ts';
+import type { ScopeKey } from '../../../../core/contracts/records.ts';
+import type { Storage } from '../../../../core/contracts/storage.ts';
 import type {
   EmbeddingModel,
   EmbedTask,
@@ -10,9 +10,9 @@ import type {
   ModelKey,
   ScopeVectors,
   VectorStore,
-} from '../../contracts/vectors.ts';
-import { write } from '../rows.ts';
-import { byBytes, onOptional, refusal, type StorageCase } from '../storage-case.ts';
+} from '../../../../core/contracts/vectors.ts';
+import { write } from '../../../support/rows.ts';
+import { byBytes, onStore, refusal, type StorageCase } from './storage-case.ts';
 
 /** Vectors of passages, lists of passages, and the queue of texts without a vector. */
 export function vectorCases(): StorageCase[] {
@@ -393,7 +393,7 @@ interface VectorBench {
 }
 
 function onVectors(name: string, run: (bench: VectorBench) => Promise<void>): StorageCase {
-  return onOptional('vectors', name, async (vectors, { storage, open }) => {
+  return onStore('vectors', name, async (vectors, { storage, open }) => {
     await run({
       storage,
       vectors,

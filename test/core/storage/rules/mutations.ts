@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
-import type { FileKey } from '../../contracts/records.ts';
-import { MemoryError } from '../../errors.ts';
-import { accessRow, decideWrite, makeId, makeTraceId, sha256, write } from '../rows.ts';
-import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import type { FileKey } from '../../../../core/contracts/records.ts';
+import { MemoryError } from '../../../../core/errors.ts';
+import {
+  accessRow,
+  decideWrite,
+  makeId,
+  makeTraceId,
+  sha256,
+  write,
+} from '../../../support/rows.ts';
+import { alice, everyPage, on, refusal, type StorageCase } from './storage-case.ts';
 
 /** `mutate`: one transaction under a lock, all or nothing. */
 export function mutationCases(): StorageCase[] {

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
-import type { EventRecord, RollupRecord } from '../../contracts/records.ts';
-import type { EventFilter, ObservationStore, RollUp, Storage } from '../../contracts/storage.ts';
-import { accessRow, eventRow, makeId, write } from '../rows.ts';
-import { everyPage, onOptional, type StorageCase } from '../storage-case.ts';
+import type { EventRecord, RollupRecord } from '../../../../core/contracts/records.ts';
+import type {
+  EventFilter,
+  ObservationStore,
+  RollUp,
+  Storage,
+} from '../../../../core/contracts/storage.ts';
+import { accessRow, eventRow, makeId, write } from '../../../support/rows.ts';
+import { everyPage, onStore, type StorageCase } from './storage-case.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -271,7 +276,7 @@ function observing(
     },
   ) => Promise<void>,
 ): StorageCase {
-  return onOptional('observations', name, (store, { storage }) =>
+  return onStore('observations', name, (store, { storage }) =>
     run(store, {
       storage,
       append: (events, rollUp, isRepeated = false) =>

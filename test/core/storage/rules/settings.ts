@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Storage } from '../../contracts/storage.ts';
-import { makeId, write } from '../rows.ts';
-import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import type { Storage } from '../../../../core/contracts/storage.ts';
+import { makeId, write } from '../../../support/rows.ts';
+import { alice, everyPage, on, refusal, type StorageCase } from './storage-case.ts';
 
 /** Settings, the audit, and how a storage describes itself. */
 export function settingCases(): StorageCase[] {
@@ -78,8 +78,7 @@ export function settingCases(): StorageCase[] {
       assert.deepEqual(await ids({ action: 'nothing' }, 'asc'), []);
     }),
 
-    on('describes itself and its contract, without secrets or paths', async (storage) => {
-      assert.equal(storage.contractVersion, 2);
+    on('describes itself, without secrets or paths', async (storage) => {
       const secret = 'quetzalcoatlus';
       await write(storage, alice, secret);
       assert.equal((await storage.files.get(alice))?.content, secret);

@@ -4,10 +4,10 @@ import type {
   PrunedRevision,
   RevisionRecord,
   ScopeState,
-} from '../../contracts/records.ts';
-import type { RevisionFilter, SealedPrune } from '../../contracts/storage.ts';
-import { makeId, makeTraceId, sha256, write } from '../rows.ts';
-import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+} from '../../../../core/contracts/records.ts';
+import type { RevisionFilter, SealedPrune } from '../../../../core/contracts/storage.ts';
+import { makeId, makeTraceId, sha256, write } from '../../../support/rows.ts';
+import { alice, byBytes, everyPage, on, refusal, type StorageCase } from './storage-case.ts';
 
 /** The history of files: rows, lists and pruning. */
 export function revisionCases(): StorageCase[] {

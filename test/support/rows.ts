@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { DreamRunRecord } from '../contracts/dreams.ts';
+import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
 import type {
   AccessRecord,
   EventRecord,
@@ -7,9 +7,15 @@ import type {
   FileState,
   RevisionAction,
   ScopeKey,
-} from '../contracts/records.ts';
-import type { Current, Decision, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
-import { toUserId } from '../files/paths.ts';
+} from '../../core/contracts/records.ts';
+import type {
+  Current,
+  Decision,
+  Guard,
+  MutateRequest,
+  Storage,
+} from '../../core/contracts/storage.ts';
+import { toUserId } from '../../core/files/paths.ts';
 
 let lastMs = 0;
 let counter = 0;

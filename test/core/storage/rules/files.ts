@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { FileKey, ScopeKey } from '../../contracts/records.ts';
-import { toPhysicalPath } from '../../files/paths.ts';
-import { accessRow, eventRow, makeId, sha256, write } from '../rows.ts';
-import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import type { FileKey, ScopeKey } from '../../../../core/contracts/records.ts';
+import { toPhysicalPath } from '../../../../core/files/paths.ts';
+import { accessRow, eventRow, makeId, sha256, write } from '../../../support/rows.ts';
+import { alice, byBytes, everyPage, on, refusal, type StorageCase } from './storage-case.ts';
 
 /** Files: a read returns exactly what was written. */
 export function fileCases(): StorageCase[] {

@@ -4,17 +4,17 @@ import type {
   FileListing,
   FolderListing,
   ScopeKey,
-} from '../../contracts/records.ts';
+} from '../../../../core/contracts/records.ts';
 import type {
   FileFilter,
   FileSort,
   PageRequest,
   PageResult,
   Storage,
-} from '../../contracts/storage.ts';
-import { toPhysicalPath, toUserId } from '../../files/paths.ts';
-import { accessRow, write } from '../rows.ts';
-import { byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+} from '../../../../core/contracts/storage.ts';
+import { toPhysicalPath, toUserId } from '../../../../core/files/paths.ts';
+import { accessRow, write } from '../../../support/rows.ts';
+import { byBytes, everyPage, on, refusal, type StorageCase } from './storage-case.ts';
 
 /** Lists of files, folders and users, page by page. */
 export function listCases(): StorageCase[] {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { AuditRecord, HoldRecord, ScopeKey } from '../../contracts/records.ts';
-import { accessRow, makeId, write } from '../rows.ts';
-import { MemoryError } from '../../errors.ts';
-import { alice, onOptional, refusal, type StorageCase } from '../storage-case.ts';
+import type { AuditRecord, HoldRecord, ScopeKey } from '../../../../core/contracts/records.ts';
+import { accessRow, makeId, write } from '../../../support/rows.ts';
+import { MemoryError } from '../../../../core/errors.ts';
+import { alice, onStore, refusal, type StorageCase } from './storage-case.ts';
 
 /** The rules of redaction and erasure. */
 export function erasureCases(): StorageCase[] {
   return [
-    onOptional(
+    onStore(
       'erasure',
       'replaces redacted rows in one transaction, or none when it is refused',
       async (erasure, { storage }) => {
@@ -46,7 +46,7 @@ export function erasureCases(): StorageCase[] {
       },
     ),
 
-    onOptional(
+    onStore(
       'erasure',
       'erases all rows of a user, in batches under a hold, and none of another',
       async (erasure, { storage }) => {
@@ -105,38 +105,34 @@ export function erasureCases(): StorageCase[] {
       },
     ),
 
-    onOptional(
-      'erasure',
-      'changes rows of the audit, page by page',
-      async (erasure, { storage }) => {
-        for (const target of ['a', 'b', 'c']) {
-          await storage.config.set({ k: target }, auditRow({ target }));
-        }
-        const seen: string[] = [];
-        let changed = 0;
-        let after: string | null = null;
-        for (let pages = 0; pages === 0 || after !== null; pages += 1) {
-          assert.ok(pages < 10, 'The pages do not end.');
-          const change = (row: AuditRecord) => {
-            seen.push(row.target);
-            return row.target === 'b' ? { ...row, target: 'erased', details: {} } : null;
-          };
-          const page: { next: string | null; changed: number } = await erasure.changeAudit(
-            { after, limit: 2 },
-            change,
-          );
-          changed += page.changed;
-          after = page.next;
-        }
-        assert.deepEqual([seen, changed], [['a', 'b', 'c'], 1]);
-        const page = { limit: 9, order: 'asc', after: null } as const;
-        const { items } = await storage.audit.list({}, page);
-        assert.deepEqual(
-          items.map(({ target }) => target),
-          ['a', 'erased', 'c'],
+    onStore('erasure', 'changes rows of the audit, page by page', async (erasure, { storage }) => {
+      for (const target of ['a', 'b', 'c']) {
+        await storage.config.set({ k: target }, auditRow({ target }));
+      }
+      const seen: string[] = [];
+      let changed = 0;
+      let after: string | null = null;
+      for (let pages = 0; pages === 0 || after !== null; pages += 1) {
+        assert.ok(pages < 10, 'The pages do not end.');
+        const change = (row: AuditRecord) => {
+          seen.push(row.target);
+          return row.target === 'b' ? { ...row, target: 'erased', details: {} } : null;
+        };
+        const page: { next: string | null; changed: number } = await erasure.changeAudit(
+          { after, limit: 2 },
+          change,
         );
-      },
-    ),
+        changed += page.changed;
+        after = page.next;
+      }
+      assert.deepEqual([seen, changed], [['a', 'b', 'c'], 1]);
+      const page = { limit: 9, order: 'asc', after: null } as const;
+      const { items } = await storage.audit.list({}, page);
+      assert.deepEqual(
+        items.map(({ target }) => target),
+        ['a', 'erased', 'c'],
+      );
+    }),
   ];
 }
 
