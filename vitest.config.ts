@@ -8,6 +8,7 @@ const ON_BOTH_DATABASES = [
   'test/core/history/{blame,line-history,redact,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/{retention,verify-chain}.test.ts',
   'test/core/search/{find,hint,search-oracle,time}.test.ts',
+  'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/index/indexer.test.ts',
   'test/core/subagents/{context,context-fill,remember}.test.ts',

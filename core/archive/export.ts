@@ -19,14 +19,15 @@ import { hashRow } from '../history/chain.ts';
 import { toChainStart, walkChain } from '../history/walk-chain.ts';
 import { type Revisions, toAdminRevision } from '../history/revisions.ts';
 import type { IdSource } from '../ids/ids.ts';
-import type {
-  ArchiveManifest,
-  ArchiveTotals,
-  ChainHead,
-  ChainLine,
-  ExportFormat,
-  HistoryHead,
-  HistoryLine,
+import {
+  ARCHIVE_VERSION,
+  type ArchiveManifest,
+  type ArchiveTotals,
+  type ChainHead,
+  type ChainLine,
+  type ExportFormat,
+  type HistoryHead,
+  type HistoryLine,
 } from '../schemas/archive.ts';
 import { toTime } from '../time/time.ts';
 import { packCommits } from './git.ts';
@@ -285,6 +286,7 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
           contentSeal: revision.contentSeal,
           previousHash: revision.previousHash,
           chainHash: revision.chainHash,
+          hashFormat: revision.hashFormat as NonNullable<HistoryLine['hashFormat']>,
           existedBefore: revision.existedBefore,
           existsAfter: revision.existsAfter,
           delta: step.delta === null ? null : decodeDelta(step.delta),
@@ -318,7 +320,8 @@ async function listNewest(
 }
 
 function packManifest({ userId, history }: Pick<ArchiveManifest, 'userId' | 'history'>): Buffer {
-  const manifest: ArchiveManifest = { format: 'memory-service', version: 1, userId, history };
+  const version = ARCHIVE_VERSION;
+  const manifest: ArchiveManifest = { format: 'memory-service', version, userId, history };
   return packJson(ARCHIVE_PATHS.manifest, manifest);
 }
 

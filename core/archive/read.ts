@@ -12,6 +12,7 @@ import { toIdMs } from '../ids/id-time.ts';
 import { isUuid, isUuid7 } from '../ids/ids.ts';
 import { createPause, inSlices } from '../time/pause.ts';
 import {
+  ARCHIVE_VERSION,
   ArchiveManifest,
   ArchiveTotals,
   ChainHead,
@@ -419,6 +420,7 @@ class HistoryReader {
       ...this.key,
       ...line,
       redactedBefore: line.redactedBefore ?? false,
+      hashFormat: line.hashFormat ?? 1,
       at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),
     };
@@ -461,9 +463,9 @@ async function parseManifest(content: Buffer): Promise<ArchiveManifest> {
   if (format !== 'memory-service') {
     throw invalidArchive('The manifest is not one of a memory-service archive.');
   }
-  if (version !== 1) {
+  if (version !== 1 && version !== ARCHIVE_VERSION) {
     throw invalidArchive(
-      `The archive has the format version ${takeStart(JSON.stringify(version ?? null), 20)}; this service reads version 1.`,
+      `The archive has the format version ${takeStart(JSON.stringify(version ?? null), 20)}; this service reads the versions 1 and ${ARCHIVE_VERSION}.`,
     );
   }
   return await parseJson(content, checkManifest, ARCHIVE_PATHS.manifest);

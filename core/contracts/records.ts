@@ -59,8 +59,18 @@ export interface ScopeState {
   chainHead: string | null;
   /** The newest revision from before the chain; `null` if the chain has all revisions. */
   chainAfter: string | null;
-  /** When the memory was erased last: what began before is not written. `null` if never. */
+  /** When the memory was erased last, for people. `null` if never. */
   erasedAt: number | null;
+  /**
+   * The number of the scope's last erasure; 0 if it never was erased. Erasures are numbered in the order
+   * in which they are committed.
+   */
+  erasureNumber: number;
+  /** How many redactions changed a past version of a file. */
+  redactions: number;
+  /** The hold of the scope: see {@link HoldRecord}. `null` if its writes don't wait. */
+  holdId: string | null;
+  holdKind: HoldRecord['kind'] | null;
 }
 
 /** Why the writes of a scope wait: work of an operator that takes several transactions. */
@@ -130,6 +140,8 @@ export interface RevisionRecord extends FileKey, Stored<AdminRevision> {
   /** The chain hash of the revision before it in the scope, and its own; `null` before the chain. */
   previousHash: string | null;
   chainHash: string | null;
+  /** Which fields its row hash covers, and how (core/history/chain.ts). */
+  hashFormat: number;
   /** Whether the file existed before, and after. */
   existedBefore: boolean;
   existsAfter: boolean;

@@ -12,7 +12,7 @@ import type { Changes, Current } from '../contracts/storage.ts';
 import type { WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { checkContent, type ContentFacts, NO_CONTENT } from './content.ts';
-import { appendToChain } from '../history/chain.ts';
+import { appendToChain, HASH_FORMAT } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
@@ -187,6 +187,7 @@ export class Draft {
       contentSeal: null,
       previousHash: null,
       chainHash: null,
+      hashFormat: HASH_FORMAT,
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,

@@ -46,8 +46,13 @@ export const PATH_PATTERNS = {
  * the first a letter or digit. Case counts.
  */
 export function parseUserId(value: unknown): UserId {
-  if (typeof value === 'string' && USER_ID.test(value)) return value as UserId;
+  if (isUserId(value)) return value;
   throw new MemoryError('INVALID_USER_ID', USER_ID_RULE);
+}
+
+/** Whether a value is the id of a user. */
+export function isUserId(value: unknown): value is UserId {
+  return typeof value === 'string' && USER_ID.test(value);
 }
 
 /** The scope of a user's memory. */

@@ -14,7 +14,9 @@ import { createScopeIds, randomHex } from '../ids/ids.ts';
  * The chain of a scope's revisions. All hashes are SHA-256 in lower-case hex:
  *
  * - the seal of a content: over its salt and its hash. It outlives both, and says nothing without them;
- * - the row hash of a revision: over the JSON of its fields and the seal;
+ * - the row hash of a revision: over the JSON of its fields and the seal, in the format that the
+ *   revision names: 1 is an array of all fields; 2 an object of those that are not `null`, its keys in
+ *   the order of their bytes, so that later fields need no other format;
  * - its chain hash: over the chain hash of the revision before it in the scope, and its row hash.
  *
  * What is pruned leaves its row hash and chain hash. Each prune adds a base for the text that is now
@@ -23,6 +25,9 @@ import { createScopeIds, randomHex } from '../ids/ids.ts';
  * The order is that of the ids. The hash before the first revision is made of the scope and of its
  * newest unchained revision.
  */
+
+/** The format of the row hash that new revisions get. Those of earlier formats are verified as before. */
+export const HASH_FORMAT = 2;
 
 /** The fields that a row hash covers. Contents are covered by their hash. */
 type HashedRow = Omit<RevisionRecord, 'fileNo' | 'redacted'>;
@@ -63,8 +68,26 @@ export function sealContent({
   return contentSalt === null && contentHash === null ? contentSeal : null;
 }
 
-/** The hash of a revision's fields and seal. */
+/** The hash of a revision's fields and seal, in the revision's own format. */
 export function hashRow(revision: HashedRow): string {
+  return revision.hashFormat === 1 ? hashArray(revision) : hashObject(revision);
+}
+
+function hashObject(revision: HashedRow): string {
+  const { hashFormat, id, version, action, actor, reason, tool, toolCallId, traceId } = revision;
+  const { runId, at, size, addedLines, removedLines, peerId, existedBefore, existsAfter } =
+    revision;
+  const fields = {
+    ...{ hashFormat, id, path: toPhysicalPath(revision), version, action, actor, reason, tool },
+    ...{ toolCallId, traceId, runId, at, size, addedLines, removedLines, peerId },
+    ...{ existedBefore, existsAfter, seal: sealContent(revision) },
+  };
+  const set = Object.entries(fields).filter(([, value]) => value !== null);
+  set.sort(([one], [other]) => (one < other ? -1 : 1));
+  return hashText(JSON.stringify(Object.fromEntries(set)));
+}
+
+function hashArray(revision: HashedRow): string {
   const { id, version, action, actor, reason, tool, toolCallId, traceId, runId, at } = revision;
   const { size, addedLines, removedLines, peerId, existedBefore, existsAfter } = revision;
   return hashText(
@@ -89,6 +112,10 @@ export function checkChained(
     redacted === (contentSeal !== null) &&
     sealContent(revision) !== null;
   if (!isSealed) return 'lacks the hash or the salt of its content';
+  const { hashFormat } = revision;
+  if (hashFormat !== 1 && hashFormat !== HASH_FORMAT) {
+    return `has a hash of format ${hashFormat}, which this version does not know`;
+  }
   if (linkHash(previousHash ?? '', hashRow(revision)) === chainHash) return null;
   return 'has other fields, or another content, than when it was written';
 }

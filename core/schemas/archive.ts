@@ -11,10 +11,15 @@ import {
   timeSchema,
 } from './shapes.ts';
 
+/** The version of archives that are written. Those of earlier versions are read. */
+export const ARCHIVE_VERSION = 2;
+
 /** The first entry of an archive. */
 export const ArchiveManifest = strictObject({
   format: Type.Literal('memory-service'),
-  version: Type.Literal(1),
+  version: Type.Enum([1, ARCHIVE_VERSION], {
+    description: 'In version 1, each revision has a hash of format 1, and does not say so.',
+  }),
   userId: nullable(text('Whose memory; null for all users and shared memory.')),
   history: Type.Boolean({ description: 'Whether each file has its revisions.' }),
 });
@@ -80,6 +85,7 @@ export const HistoryLine = strictObject({
   contentSeal: nullable(hash),
   previousHash: nullable(hash),
   chainHash: nullable(hash),
+  hashFormat: Type.Optional(Type.Enum([1, 2], { description: 'Of its hash; 1 by default.' })),
   existedBefore: Type.Boolean(),
   existsAfter: Type.Boolean(),
   delta: nullable(

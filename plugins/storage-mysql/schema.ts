@@ -10,8 +10,10 @@ import {
   createTable,
   migrate,
 } from '../../core/storage/schema/migrate.ts';
+import type { TableDefinition } from '../../core/storage/schema/columns.ts';
+import { foldTables } from '../../core/storage/schema/migration.ts';
+import { MIGRATIONS } from '../../core/storage/schema/migrations/list.ts';
 import { toText } from '../../core/storage/schema/rows.ts';
-import { tableOf } from '../../core/storage/schema/tables.ts';
 import type { Connections } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';
@@ -134,12 +136,14 @@ async function migrateUnderLease(
 
 class LeaseLost extends Error {}
 
-/** The table of leases is created before all others; its migration then skips it. */
+const LEASES = foldTables(MIGRATIONS.slice(0, 1)).get('svc_lease') as TableDefinition;
+
+/** The table of leases is created before all others, as its migration does. */
 async function openLeases(
   connection: KnexConnection,
   { connections, lockTimeoutMs }: MigrationOptions,
 ): Promise<LeaseStore> {
-  const statement = createTable(connection, tableOf('svc_lease'));
+  const statement = createTable(connection, LEASES);
   await connection.knex.raw(statement.replace(/^create table /, 'create table if not exists '));
   return createLeaseStore({
     write: (run) => runTransaction(connections, { run }, { lockTimeoutMs }),

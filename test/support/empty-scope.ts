@@ -16,5 +16,9 @@ export function emptyScope(scope: ScopeKey): ScopeState {
     chainHead: null,
     chainAfter: null,
     erasedAt: null,
+    erasureNumber: 0,
+    redactions: 0,
+    holdId: null,
+    holdKind: null,
   };
 }

@@ -145,6 +145,7 @@ export function decideWrite(
             contentSeal: null,
             previousHash: scope.chainHead,
             chainHash: chainHead,
+            hashFormat: 2,
             existedBefore: before !== null,
             existsAfter: after !== null,
           },

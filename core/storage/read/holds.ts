@@ -1,7 +1,8 @@
 import type { HoldStore } from '../../contracts/storage.ts';
-import type { HoldRecord, ScopeKey } from '../../contracts/records.ts';
+import type { HoldRecord, ScopeKey, ScopeState } from '../../contracts/records.ts';
 import type { Connection } from '../dialect.ts';
-import { HOLDS } from '../schema/records.ts';
+import { HOLDS, SCOPES } from '../schema/records.ts';
+import { findRows } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 
@@ -19,14 +20,37 @@ export function createHoldStore(database: SqlDatabase): HoldStore {
   };
 }
 
-/** Why the writes of a scope wait; `null` when they don't. */
+/** Why the writes of a scope wait; `null` when they don't. Call it with the scope's row locked. */
 export async function readHold(
   connection: Connection,
   scope: ScopeKey,
 ): Promise<HoldRecord | null> {
-  const [row] = await connection.all(
-    `select ${HOLDS.select('h').join(', ')} from svc_scope_hold h where h.scope_id = ?`,
-    [toScopeId(scope)],
+  const rows = await connection.all(
+    `select ${SCOPES.select('s').join(', ')} from svc_scope s where s.scope_id = ? and s.scope = ?`,
+    [toScopeId(scope), scope],
   );
-  return row === undefined ? null : HOLDS.toRecord(row);
+  const states = rows.map((row) => SCOPES.toRecord(row));
+  return (await readHolds(connection, states))[0] ?? null;
+}
+
+/**
+ * The holds of scopes whose rows are locked. Those rows alone say which scopes are held: the row with
+ * the details may be older, in a statement that waited for the lock.
+ */
+export async function readHolds(
+  connection: Connection,
+  states: readonly ScopeState[],
+): Promise<HoldRecord[]> {
+  const held = states.filter(({ holdId }) => holdId !== null);
+  const rows = await findRows(connection, 'svc_scope_hold', {
+    columns: ['scope_id'],
+    rows: held.map(({ scope }) => [toScopeId(scope)]),
+    select: HOLDS.select('t'),
+  });
+  const details = rows.map((row) => HOLDS.toRecord(row));
+  return held.flatMap(({ scope, holdId: id, holdKind: kind }) => {
+    if (id === null || kind === null) return [];
+    const known = details.find((hold) => hold.scope === scope && hold.id === id);
+    return [known ?? { scope, id, kind, progressAt: 0, details: {} }];
+  });
 }

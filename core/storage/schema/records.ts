@@ -172,12 +172,26 @@ function unpackSpans(cell: unknown): SpanRecord[] {
 
 export const IDEMPOTENCY_ROWS = mapTable<IdempotencyRecord>('svc_idempotency');
 
-export const AUDIT_ROWS = mapTable<AuditRecord>('svc_admin_audit', { details: 'json' });
+export const AUDIT_ROWS = mapTable<AuditRecord>(
+  'svc_admin_audit',
+  { details: 'json' },
+  { without: ['scope_id'] },
+);
+
+/** An audit row with the number of the scope that was changed; 0 for none. */
+export type NewAuditRow = AuditRecord & { scopeId: number };
+
+export const NEW_AUDIT_ROWS = mapTable<NewAuditRow>('svc_admin_audit', {
+  details: 'json',
+  scopeId: {},
+});
 
 /** How many writes of a budget were made. */
 export interface Budget {
+  /** Of the mutation that counted first. */
+  scopeId: number;
   name: string;
   used: number;
 }
 
-export const BUDGETS = mapTable<Budget>('svc_budget');
+export const BUDGETS = mapTable<Budget>('svc_budget', { scopeId: {} }, { fixed: ['scope_id'] });

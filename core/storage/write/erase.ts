@@ -5,7 +5,7 @@ import { dreamBudgetOf, dreamLeaseOf } from '../../files/dream-names.ts';
 import { assertScope } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
-import { AUDIT_ROWS, HOLDS, newScopeState, SCOPES } from '../schema/records.ts';
+import { AUDIT_ROWS, HOLDS, NEW_AUDIT_ROWS, newScopeState, SCOPES } from '../schema/records.ts';
 import {
   deleteFound,
   deleteRows,
@@ -64,12 +64,12 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
         );
         const held = await readHold(connection, hold.scope);
         if (held !== null) return held;
-        await connection.run('update svc_scope set erased_at = ? where scope_id = ?', [
-          hold.progressAt,
-          scopeId,
-        ]);
+        await connection.run(
+          'update svc_scope set erased_at = ?, hold_id = ?, hold_kind = ? where scope_id = ?',
+          [hold.progressAt, parseIdBytes(hold.id), hold.kind, scopeId],
+        );
         await replaceRecords(connection, HOLDS, [hold]);
-        await insertRecords(connection, [audit], { into: AUDIT_ROWS });
+        await insertRecords(connection, [{ ...audit, scopeId }], { into: NEW_AUDIT_ROWS });
         await skew.cover(connection, [audit]);
         return null;
       });
@@ -102,7 +102,7 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
         await connection.run(EMPTY_SCOPE, [at, scopeId]);
         await connection.run('delete from svc_scope_hold where scope_id = ?', [scopeId]);
         const record = audit(counts);
-        await insertRecords(connection, [record], { into: AUDIT_ROWS });
+        await insertRecords(connection, [{ ...record, scopeId }], { into: NEW_AUDIT_ROWS });
         await skew.cover(connection, [record]);
         if (database.file !== undefined) await addPendingReceipts(connection, [record]);
         return counts;
@@ -134,7 +134,7 @@ const LAST_ROWS = 500;
 const EMPTY_SCOPE =
   'update svc_scope set version = version + 1, files = 0, bytes = 0, revisions = 0,' +
   ' last_write_at = null, last_qualifying_at = null, chain_head = null, chain_after = null,' +
-  ' erased_at = ? where scope_id = ?';
+  ' erased_at = ?, hold_id = null, hold_kind = null where scope_id = ?';
 
 /** Rows of a user in one table, found by one column beside the scope. */
 interface Part {

@@ -1,7 +1,9 @@
 import type { LeaseStore } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import type { SqlDatabase } from '../sql-database.ts';
+import { ownerOfLease } from '../../files/dream-names.ts';
 import { toInteger } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
 
 /** Makes leases by the database's clock. Each call is one conditional statement. */
 export function createLeaseStore(database: Pick<SqlDatabase, 'write'>): LeaseStore {
@@ -9,6 +11,12 @@ export function createLeaseStore(database: Pick<SqlDatabase, 'write'>): LeaseSto
     claim: (name, holder, ttlMs) =>
       database.write(async (connection) => {
         await connection.run(connection.dialect.claimLease, [name, holder, ttlMs]);
+        const owner = ownerOfLease(name);
+        if (owner !== null) {
+          const scopeId = toScopeId(owner);
+          const sql = 'update svc_lease set scope_id = ? where name = ? and scope_id <> ?';
+          await connection.run(sql, [scopeId, name, scopeId]);
+        }
         const [row] = await connection.all(
           'select fence from svc_lease where name = ? and holder = ?',
           [name, holder],

@@ -18,6 +18,7 @@ import {
   readWriteSet,
   type Slot,
   saveWriteSet,
+  scopeIdOf,
 } from './write-set.ts';
 
 import { type Budget, newScopeState } from '../schema/records.ts';
@@ -79,7 +80,7 @@ function decideOne(
     const spent = checkBudgets(writeSet, request, decision.writes);
     // Nothing below throws, so the decision stands from here on.
     for (const [slot, budget] of spent) slot.now = budget;
-    applyChanges(writeSet, decision);
+    applyChanges(writeSet, request, decision);
     return { status: 'applied', result: decision.result };
   } catch (error) {
     return { status: 'rejected', error: toMemoryError(error) };
@@ -110,7 +111,7 @@ function checkBudgets(
         details: { limit: guard.name, max: guard.max },
       });
     }
-    spent.set(slot, { name: guard.name, used });
+    spent.set(slot, { scopeId: scopeIdOf(request), name: guard.name, used });
   }
   return spent;
 }
@@ -168,7 +169,11 @@ function isNamed(files: readonly FileKey[], { scope, path }: FileKey): boolean {
   return files.some((file) => file.scope === scope && file.path === path);
 }
 
-function applyChanges(writeSet: WriteSet, { changes }: Decision<unknown>): void {
+function applyChanges(
+  writeSet: WriteSet,
+  request: MutateRequest,
+  { changes }: Decision<unknown>,
+): void {
   for (const state of changes.scopes ?? []) {
     (writeSet.scopes.get(state.scope) as Slot<ScopeState>).now = state;
   }
@@ -177,11 +182,17 @@ function applyChanges(writeSet: WriteSet, { changes }: Decision<unknown>): void 
   }
   for (const { scope, hold } of changes.holds ?? []) {
     (writeSet.holds.get(scope) as Slot<HoldRecord>).now = hold;
+    const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;
+    const [holdId, holdKind] = [hold?.id ?? null, hold?.kind ?? null];
+    if (slot.now?.holdId !== holdId) {
+      slot.now = { ...(slot.now ?? newScopeState(scope)), holdId, holdKind };
+    }
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));
   writeSet.access.push(...(changes.access ?? []));
-  writeSet.audit.push(...(changes.audit ?? []));
+  const scopeId = scopeIdOf(request);
+  writeSet.audit.push(...(changes.audit ?? []).map((row) => ({ ...row, scopeId })));
   if (changes.idempotency !== undefined) {
     const slot = writeSet.idempotency.get(idempotencySlotKey(changes.idempotency));
     (slot as Slot<IdempotencyRecord>).now = changes.idempotency;

@@ -11,13 +11,12 @@ import { MemoryError } from '../../errors.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
-import { readHold } from '../read/holds.ts';
 import { readChain } from '../read/revision-chain.ts';
 import { uncover } from './uncover.ts';
 import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { AUDIT_ROWS, PRUNED_REVISIONS, REVISIONS, SCOPES } from '../schema/records.ts';
+import { NEW_AUDIT_ROWS, PRUNED_REVISIONS, REVISIONS, SCOPES } from '../schema/records.ts';
 
 /** The most rows that one transaction removes. */
 const ROWS_AT_ONCE = 500;
@@ -162,7 +161,7 @@ async function removeRows(
   const locked = await lockScope(connection, scope);
   const count: PruneCount = { pruned: 0, bytes: 0 };
   // An operator's work on the memory comes first: the next round prunes it.
-  if (locked === null || (await readHold(connection, scope)) !== null) return count;
+  if (locked === null || locked.holdId !== null) return count;
   const removed: RevisionRecord[] = [];
   for (const { fileNo, below } of cuts) {
     const rows = await connection.all(
@@ -194,7 +193,7 @@ async function removeRows(
     scope: { ...sealed.scope, revisions: locked.revisions - count.pruned },
   });
   const record = audit(count);
-  await insertRecords(connection, [record], { into: AUDIT_ROWS });
+  await insertRecords(connection, [{ ...record, scopeId }], { into: NEW_AUDIT_ROWS });
   await skew.cover(connection, [record]);
   return count;
 }
@@ -240,7 +239,8 @@ export async function coverFiles(
     }
     if (sealed.pruned.length === 0) return 0;
     const record = audit(sealed.pruned.length);
-    await insertRecords(connection, [record], { into: AUDIT_ROWS });
+    const row = { ...record, scopeId: toScopeId(scope) };
+    await insertRecords(connection, [row], { into: NEW_AUDIT_ROWS });
     await database.skew.cover(connection, [record]);
     return sealed.pruned.length;
   });

@@ -2,7 +2,7 @@ import type { ErasureStore } from '../../contracts/erasure.ts';
 import { assertFileKey } from '../../files/paths.ts';
 import { readFile } from '../read/files.ts';
 import { readHold } from '../read/holds.ts';
-import { AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
+import { NEW_AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
 import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
@@ -47,7 +47,8 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
         if (redactedBefore) await uncover(connection, { scopeId, fileNo, from, upTo });
       }
       if (decision.audit !== null) {
-        await insertRecords(connection, [decision.audit], { into: AUDIT_ROWS });
+        const row = { ...decision.audit, scopeId };
+        await insertRecords(connection, [row], { into: NEW_AUDIT_ROWS });
         await database.skew.cover(connection, [decision.audit]);
         if (database.file !== undefined) await addPendingReceipts(connection, [decision.audit]);
       }

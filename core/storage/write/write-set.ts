@@ -1,6 +1,5 @@
 import type {
   AccessRecord,
-  AuditRecord,
   FileKey,
   FileState,
   HoldRecord,
@@ -14,12 +13,14 @@ import type { MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
+import { readHolds } from '../read/holds.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   ACCESS_ROWS,
-  AUDIT_ROWS,
+  NEW_AUDIT_ROWS,
+  type NewAuditRow,
   type Budget,
   BUDGETS,
   CONTENTS,
@@ -53,7 +54,7 @@ export interface WriteSet {
   revisions: NewRevision[];
   pruned: PrunedRevision[];
   access: AccessRecord[];
-  audit: AuditRecord[];
+  audit: NewAuditRow[];
 }
 
 /**
@@ -62,9 +63,9 @@ export interface WriteSet {
  */
 export class AbsentRows extends Error {
   readonly scopes: readonly ScopeKey[];
-  readonly budgets: readonly string[];
+  readonly budgets: readonly Pick<Budget, 'scopeId' | 'name'>[];
 
-  constructor(rows: { scopes?: readonly ScopeKey[]; budgets?: readonly string[] }) {
+  constructor(rows: Partial<Pick<AbsentRows, 'scopes' | 'budgets'>>) {
     super('Rows to be locked are absent.');
     this.scopes = rows.scopes ?? [];
     this.budgets = rows.budgets ?? [];
@@ -77,7 +78,7 @@ export async function createAbsentRows(
   { scopes, budgets }: AbsentRows,
 ): Promise<void> {
   await insertRecords(connection, scopes.map(newScopeState), { into: SCOPES, conflict: 'skip' });
-  const unused = budgets.map((name) => ({ name, used: 0 }));
+  const unused = budgets.map((budget) => ({ ...budget, used: 0 }));
   await insertRecords(connection, unused, { into: BUDGETS, conflict: 'skip' });
 }
 
@@ -103,7 +104,7 @@ export async function readWriteSet(
   const files = new Map<string, FileKey>();
   const idempotency = new Map<string, { scope: ScopeKey; keyHash: string }>();
   const leases = new Set<string>();
-  const budgets = new Set<string>();
+  const budgets = new Map<string, number>();
   for (const request of requests) {
     for (const scope of request.scopes) {
       const scopeId = toScopeId(scope);
@@ -115,7 +116,8 @@ export async function readWriteSet(
       idempotency.set(idempotencySlotKey(request.idempotency), request.idempotency);
     }
     for (const guard of request.guards ?? []) {
-      (guard.kind === 'lease' ? leases : budgets).add(guard.name);
+      if (guard.kind === 'lease') leases.add(guard.name);
+      else budgets.set(guard.name, scopeIdOf(request));
     }
   }
   return {
@@ -130,6 +132,14 @@ export async function readWriteSet(
     access: [],
     audit: [],
   };
+}
+
+/**
+ * The scope that rows of a mutation belong to that are not a scope's own: its first one; 0 if it has
+ * none.
+ */
+export function scopeIdOf({ scopes: [scope] }: Pick<MutateRequest, 'scopes'>): number {
+  return scope === undefined ? 0 : toScopeId(scope);
 }
 
 /** Writes the changed rows, one table at a time. */
@@ -172,7 +182,7 @@ export async function saveWriteSet(
   await insertRecords(connection, writeSet.access, { into: ACCESS_ROWS });
   // An expired key can be used again.
   await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
-  await insertRecords(connection, writeSet.audit, { into: AUDIT_ROWS });
+  await insertRecords(connection, writeSet.audit, { into: NEW_AUDIT_ROWS });
   await replaceRecords(connection, BUDGETS, changed(writeSet.budgets.values()));
   await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
 }
@@ -184,8 +194,8 @@ async function readScopes(
   const rows = await findRows(connection, 'svc_scope', {
     columns: ['scope_id'],
     rows: [...scopes.keys()].map((scopeId) => [scopeId]),
-    select: ['t.scope_id', ...SCOPES.select('t'), ...HOLD_COLUMNS],
-    rest: ` left join svc_scope_hold h on h.scope_id = t.scope_id${connection.dialect.forUpdate}`,
+    select: ['t.scope_id', ...SCOPES.select('t')],
+    rest: connection.dialect.forUpdate,
   });
   const states = rows.map((row) => {
     const state = SCOPES.toRecord(row);
@@ -196,11 +206,9 @@ async function readScopes(
   if (!connection.dialect.locksAbsentRows && rows.length < scopes.size) {
     throw new AbsentRows({ scopes: absentKeys(slots) });
   }
-  const holds = rows.flatMap((row) => (row['hold_id'] === null ? [] : [HOLDS.toRecord(row)]));
+  const holds = await readHolds(connection, states);
   return { scopes: slots, holds: toSlots(scopes.values(), holds, ({ scope }) => scope) };
 }
-
-const HOLD_COLUMNS = HOLDS.select('h').filter((column) => column !== 'h.scope');
 
 async function readFiles(
   connection: Connection,
@@ -250,18 +258,19 @@ async function readLeases(
 
 async function readBudgets(
   connection: Connection,
-  names: ReadonlySet<string>,
+  names: ReadonlyMap<string, number>,
 ): Promise<WriteSet['budgets']> {
   const rows = await findRows(connection, 'svc_budget', {
     columns: ['name'],
-    rows: [...names].map((name) => [name]),
+    rows: [...names.keys()].map((name) => [name]),
     select: BUDGETS.select('t'),
     rest: connection.dialect.forUpdate,
   });
   const budgets = rows.map((row) => BUDGETS.toRecord(row));
-  const slots = toSlots(names, budgets, ({ name }) => name);
+  const slots = toSlots(names.keys(), budgets, ({ name }) => name);
   if (!connection.dialect.locksAbsentRows && rows.length < names.size) {
-    throw new AbsentRows({ budgets: absentKeys(slots) });
+    const absent = absentKeys(slots).map((name) => ({ name, scopeId: names.get(name) ?? 0 }));
+    throw new AbsentRows({ budgets: absent });
   }
   return slots;
 }

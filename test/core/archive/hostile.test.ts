@@ -250,7 +250,10 @@ describe('an archive that this service did not write', () => {
       changed('manifest.json', (content) => [
         text('manifest.json', JSON.stringify({ ...(JSON.parse(content) as object), ...change })),
       ]);
-    await expectRefused(await manifest({ version: 2 }), /format version 2.*reads version 1/);
+    await expectRefused(
+      await manifest({ version: 3 }),
+      /format version 3.*reads the versions 1 and 2/,
+    );
     await expectRefused(await manifest({ format: 'zip' }), /not one of a memory-service archive/);
     await expectRefused(await manifest({ userId: 'bob' }), /another user than the manifest says/);
     await expectRefused(await manifest({ history: false }), /the manifest says there is none/);

@@ -109,27 +109,30 @@ it('can be recomputed from the documented fields alone', async () => {
   for (const scope of ['u:alice', 'u:bob', 's'] as const) {
     let previous = sha256(JSON.stringify(['memory-service history', scope, null]));
     for (const row of await listHistory(core, scope)) {
-      const seal = sha256(`${row.contentSalt}${row.hash}`);
-      const fields = [
-        row.id,
-        toPhysicalPath(row),
-        row.version,
-        row.action,
-        row.actor,
-        row.reason,
-        row.tool,
-        row.toolCallId,
-        row.traceId,
-        row.runId,
-        row.at,
-        row.size,
-        row.addedLines,
-        row.removedLines,
-        row.peerId,
-        row.existedBefore,
-        row.existsAfter,
-        seal,
-      ];
+      const fields: Record<string, unknown> = {
+        action: row.action,
+        actor: row.actor,
+        addedLines: row.addedLines,
+        at: row.at,
+        existedBefore: row.existedBefore,
+        existsAfter: row.existsAfter,
+        hashFormat: 2,
+        id: row.id,
+        path: toPhysicalPath(row),
+        peerId: row.peerId,
+        reason: row.reason,
+        removedLines: row.removedLines,
+        runId: row.runId,
+        seal: sha256(`${row.contentSalt}${row.hash}`),
+        size: row.size,
+        tool: row.tool,
+        toolCallId: row.toolCallId,
+        traceId: row.traceId,
+        version: row.version,
+      };
+      for (const [name, value] of Object.entries(fields)) {
+        if (value === null) delete fields[name];
+      }
       expect(row.previousHash).toBe(previous);
       previous = sha256(previous + sha256(JSON.stringify(fields)));
       expect(row.chainHash).toBe(previous);
@@ -166,6 +169,8 @@ describe('a history that was tampered with', () => {
     ['the hash of another content', set(`hash = ${hex('ab'.repeat(32))}`), 3, 'another content'],
     ['another salt', set(`content_salt = ${SPOILT}`), 3, 'another content'],
     ['no salt', set('content_salt = null'), 3, 'lacks the hash or the salt'],
+    ['another format of its hash', set('hash_format = 1'), 3, 'has other fields'],
+    ['an unknown format of its hash', set('hash_format = 3'), 3, 'does not know'],
     ['a redaction that was none', set('redacted = 1'), 3, 'lacks the hash or the salt'],
     ['no hash', set('chain_hash = null'), 3, 'has no hash'],
     ['another hash before it', set(`previous_hash = ${hex('ab'.repeat(32))}`), 3, 'other fields'],
@@ -184,7 +189,8 @@ describe('a history that was tampered with', () => {
         const link = { ...row, id, version: 99, previousHash: row.chainHash };
         const columns =
           'scope_id, file_no, action, actor, reason, tool, tool_call_id, trace_id, run_id, at, size,' +
-          ' added, removed, peer_id, redacted, existed_before, exists_after, hash, content_salt, delta';
+          ' added, removed, peer_id, redacted, existed_before, exists_after, hash, content_salt, delta,' +
+          ' hash_format';
         expect(id < next.id).toBe(true);
         return [
           `insert into svc_revision (${columns}, id, version, previous_hash, chain_hash)` +

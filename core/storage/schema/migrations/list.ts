@@ -11,6 +11,7 @@ import { historyChain } from './0009-history-chain.ts';
 import { erasure } from './0010-erasure.ts';
 import { lastShown } from './0011-last-shown.ts';
 import { coveredBases } from './0012-covered-bases.ts';
+import { orderByNumber } from './0013-order-by-number.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   erasure,
   lastShown,
   coveredBases,
+  orderByNumber,
 ];

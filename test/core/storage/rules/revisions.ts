@@ -41,6 +41,7 @@ export function revisionCases(): StorageCase[] {
         contentSeal: null,
         previousHash: null,
         chainHash: sha256(`chain ${options.id}`),
+        hashFormat: 2,
         existedBefore: false,
         existsAfter: true,
       };
