@@ -98,7 +98,7 @@ module.exports = {
           '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/(ids/id-time|describe-error|files/(content|dream-exclusion|dream-names|line-ends|links)|telemetry/shown-lines)\\.ts$',
+          '^core/(ids/id-time|describe-error|files/(content|dream-exclusion|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
           '^core/(encoding/json-reply|network/proxy|providers/(circuit-breaker|embedding-models|provider-failure))\\.ts$',

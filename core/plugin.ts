@@ -3,7 +3,7 @@
  * breaker, and the rules of paths and user ids that a storage driver checks, too.
  */
 
-export type * from './contracts/dreams.ts';
+export type * from './contracts/runs.ts';
 export type * from './contracts/embedder.ts';
 export type * from './contracts/model-provider.ts';
 export type * from './contracts/plugin.ts';

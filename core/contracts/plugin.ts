@@ -1,4 +1,4 @@
-import type { DreamCurrent, DreamDecision, DreamStore, DreamUpdateRequest } from './dreams.ts';
+import type { RunCurrent, RunDecision, RunRecord, RunStore, RunUpdateRequest } from './runs.ts';
 import type { Embedder } from './embedder.ts';
 import type { Logger } from './logger.ts';
 import type { ModelProvider } from './model-provider.ts';
@@ -167,8 +167,8 @@ export interface HostWriteOptions {
 
 /** A lease that was claimed: it lasts for its `ttlMs`, or until it is renewed or released. */
 export interface Lease {
-  /** To be passed to `host.write` as a guard. */
-  readonly guard: Guard;
+  /** To be passed to `host.write` as a guard, and to `runs.update` as its lease. */
+  readonly guard: Extract<Guard, { kind: 'lease' }>;
   /** `false` when the lease was lost: stop working. */
   renew(): Promise<boolean>;
   release(): Promise<void>;
@@ -234,12 +234,22 @@ export interface RunRevision {
   contents: { before: string | null; after: string | null } | null;
 }
 
-/** The store of runs, for plugins. */
-export interface PluginRuns extends Omit<DreamStore, 'update' | 'expire' | 'countOlder'> {
-  /** {@link DreamStore.update}, with the facts of the audit row. */
+/**
+ * The runs of this plugin, and what it keeps of users between them. It neither sees nor changes those
+ * of another plugin. Runs that ended are removed with the retention of dream runs, and all of them
+ * with their user.
+ */
+export interface PluginRuns extends Omit<RunStore, 'update'> {
+  /** A new run in the state `queued`, to be changed and given to `update`. */
+  create(run: { id: string; userId: string }): RunRecord;
+  /** The lease to hold while a run changes a user's memory: it goes with the user's data. */
+  userLease(userId: string): string;
+  /** The budget of a run, for a guard: it goes with the run. */
+  budget(runId: string): string;
+  /** {@link RunStore.update}, with the facts of the audit row. */
   update<R>(
-    request: DreamUpdateRequest,
-    decide: (current: DreamCurrent) => DreamDecision<R, AuditFacts>,
+    request: RunUpdateRequest,
+    decide: (current: RunCurrent) => RunDecision<R, AuditFacts>,
   ): Promise<R>;
 }
 

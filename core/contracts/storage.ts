@@ -25,7 +25,7 @@ import type {
   UserListing,
 } from './records.ts';
 import type { MemoryError } from '../errors.ts';
-import type { DreamStore } from './dreams.ts';
+import type { RunStores } from './runs.ts';
 import type { ErasureStore } from './erasure.ts';
 import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './logger.ts';
@@ -115,7 +115,7 @@ export interface Storage {
   /** What `memory-service doctor` says of the database; called before `init`, and changes nothing. */
   examine?(): Promise<StorageExamination>;
   /** Optional: without it dreaming is disabled. */
-  readonly dreams?: DreamStore;
+  readonly runs?: RunStores;
 }
 
 /** What a driver gets from the service. */

@@ -55,9 +55,9 @@ function eraseFromRow(
 
 /** The ids of the user's revisions, dream runs and tool calls that are targets of audit rows. */
 export async function findOwnIds(storage: Storage, scope: ScopeKey): Promise<ReadonlySet<string>> {
-  const { revisions, dreams } = storage;
+  const { revisions, runs } = storage;
   const isOwnId = async (id: string): Promise<boolean> => {
-    const owner = (await revisions.get(id)) ?? (await dreams?.run(id));
+    const owner = (await revisions.get(id)) ?? (await runs?.find(id));
     if (owner !== null && owner !== undefined) return owner.scope === scope;
     const page = { limit: 1, order: 'asc', after: null } as const;
     return (await revisions.list({ scope, toolCallId: id }, page)).items.length > 0;

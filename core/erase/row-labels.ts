@@ -21,6 +21,7 @@ const LABELS: Readonly<Record<string, string>> = {
   svc_budget: 'State of dreaming',
   svc_lease: 'State of dreaming',
   svc_dream_history: 'Dream runs',
+  svc_plugin_user: 'State of plugins',
 };
 
 /**

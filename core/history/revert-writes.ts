@@ -133,12 +133,12 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
 
 /** Adds the memory that a run's own record names, where the selection names none. */
 async function withRunScope(
-  { dreams }: Storage,
+  { runs }: Storage,
   selection: ReturnType<typeof parseSelection>,
 ): Promise<ReturnType<typeof parseSelection>> {
   const { filter } = selection;
   if (typeof filter.runId !== 'string' || filter.scope !== null) return selection;
-  const run = (await dreams?.run(filter.runId)) ?? null;
+  const run = (await runs?.find(filter.runId)) ?? null;
   return run === null ? selection : { ...selection, filter: { ...filter, scope: run.scope } };
 }
 

@@ -20,6 +20,7 @@ import type {
 } from '../contracts/plugin.ts';
 import type { AuditRecord, EventRecord } from '../contracts/records.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
+import type { RunRecord } from '../contracts/runs.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ToolDefinition, ToolRunner, Trace, WriteResult } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
@@ -28,6 +29,7 @@ import { toAuditRecord } from '../telemetry/audit.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
 import { parseUserId, toScope } from '../files/paths.ts';
+import { runBudgetOf, userLeaseOf } from '../files/run-names.ts';
 import { isUuid } from '../ids/ids.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
@@ -51,7 +53,7 @@ export interface PluginHooks {
 
 /** What the host is made of: parts of the service, none of them a way around its rules. */
 export interface PluginHostDependencies {
-  storage: Pick<Storage, 'files' | 'config' | 'leases' | 'dreams'>;
+  storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs'>;
   files: {
     hostWrite(
       changes: readonly HostWrite[],
@@ -125,7 +127,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       listTools: () => deps.tools.listTools(),
       execute: (name, request) => deps.tools.execute(name, request),
     } satisfies ToolRunner),
-    runs: pluginRuns(deps),
+    runs: pluginRuns(plugin, deps),
     trace(run) {
       if (!RUN_NAME.test(run.name)) {
         throw invalid(
@@ -300,27 +302,47 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
   } satisfies PluginConfig);
 }
 
-/** The rows of runs, each change that a person asked for with its audit row. */
-function pluginRuns(deps: PluginHostDependencies): PluginRuns | null {
-  const { dreams } = deps.storage;
-  if (dreams === undefined) return null;
+/** The plugin's own rows, each change that a person asked for with its audit row. */
+function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns | null {
+  const store = deps.storage.runs?.of(name);
+  if (store === undefined) return null;
   function toAudit({ action, target, details, caller }: AuditFacts): AuditRecord {
     const { address, traceId } = caller;
     return toAuditRecord(deps.ids, { action, target, details, address, traceId });
   }
   return Object.freeze({
-    user: (scope) => dreams.user(scope),
-    changedUsers: (page) => dreams.changedUsers(page),
-    listUsers: (filter, page) => dreams.listUsers(filter, page),
-    run: (id) => dreams.run(id),
-    listRuns: (filter, page) => dreams.listRuns(filter, page),
-    countWaiting: () => dreams.countWaiting(),
+    create: ({ id, userId }) => toNewRun({ id, userId, plugin: name, createdAt: deps.now() }),
+    userLease: (userId) => userLeaseOf(name, userId),
+    budget: runBudgetOf,
+    user: (scope) => store.user(scope),
+    changedUsers: (page) => store.changedUsers(page),
+    listUsers: (filter, page) => store.listUsers(filter, page),
+    run: (id) => store.run(id),
+    listRuns: (filter, page) => store.listRuns(filter, page),
+    countWaiting: () => store.countWaiting(),
     update: (request, decide) =>
-      dreams.update(request, (current) => {
+      store.update(request, (current) => {
         const { audit, ...decision } = decide(current);
         return audit === undefined ? decision : { ...decision, audit: toAudit(audit) };
       }),
   } satisfies PluginRuns);
+}
+
+function toNewRun(run: {
+  id: string;
+  userId: string;
+  plugin: string;
+  createdAt: number;
+}): RunRecord {
+  const { id, userId, plugin, createdAt } = run;
+  return {
+    ...{ id, plugin, scope: toScope(parseUserId(userId)), createdAt },
+    ...{ origin: 'manual', mode: 'auto', dryRun: false, state: 'queued', outcome: null },
+    ...{ startedAt: null, endedAt: null, watermark: null, fence: null, details: '{}' },
+    ...{ filesRead: 0, filesTouched: 0, writes: 0, inputTokens: 0, outputTokens: 0 },
+    ...{ applied: 0, waiting: 0, isWaiting: false, dropped: 0 },
+    ...{ model: null, promptVersion: null, errorCode: null, errorMessage: null },
+  };
 }
 
 /** A root of its own: a plugin's run belongs to no tool call. */

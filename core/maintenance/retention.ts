@@ -111,12 +111,12 @@ export function createRetention(deps: RetentionDependencies) {
         const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);
         Object.assign(counts, { revisions: pruned, bytes });
       }
-      const { dreams } = storage;
-      if (dreams !== undefined && settings.dreamsDays > 0) {
+      const { runs } = storage;
+      if (runs !== undefined && settings.dreamsDays > 0) {
         const before = deps.now() - settings.dreamsDays * DAY_MS;
         counts.dreams = dryRun
-          ? await dreams.countOlder(before)
-          : await expire('dreams', BATCH_RUNS, () => dreams.expire(before, BATCH_RUNS));
+          ? await runs.countOlder(before)
+          : await expire('dreams', BATCH_RUNS, () => runs.expire(before, BATCH_RUNS));
       }
       return counts;
     } finally {

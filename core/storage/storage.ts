@@ -3,7 +3,7 @@ import { createAuditStore } from './read/audit.ts';
 import { createConfigStore } from './read/config.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { createErasureStore } from './write/erase.ts';
-import { createDreamStore } from './dreams/dreams.ts';
+import { createRunStores } from './runs/run-store.ts';
 import { createFileStore } from './read/files.ts';
 import { createHoldStore } from './read/holds.ts';
 import { createIndexStore } from './index/index-store.ts';
@@ -42,6 +42,6 @@ export function createStorage(database: SqlDatabase): Storage {
     holds: createHoldStore(database),
     erasure: createErasureStore(database),
     inspection: createInspectionStore(database),
-    dreams: createDreamStore(database),
+    runs: createRunStores(database),
   };
 }

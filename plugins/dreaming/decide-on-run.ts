@@ -1,4 +1,4 @@
-import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { reconcileRun } from './execute-run.ts';
@@ -24,7 +24,7 @@ export interface Decision {
 
 /** A run after a decision, with the numbers of the operations that were picked. */
 export interface DecidedRun {
-  run: DreamRunRecord;
+  run: RunRecord;
   picked: readonly number[];
 }
 
@@ -73,7 +73,7 @@ export async function decideOnRun(
     isAudited = true;
   };
   try {
-    const written = await commitWrite(host, run, request, { plan, begin });
+    const written = await commitWrite(context, run, request, { plan, begin });
     return await settle(written, [], isAudited ? {} : { audit });
   } catch (error) {
     const failure = toFailure(error);
@@ -88,7 +88,7 @@ export async function decideOnRun(
   }
 }
 
-function assertDecidable(run: DreamRunRecord | null): DreamRunRecord {
+function assertDecidable(run: RunRecord | null): RunRecord {
   const present = assertState(run, ['completed']);
   if (!present.dryRun) return present;
   throw new MemoryError('RUN_STATE', 'A dry run is not decided on: start a run that writes.', {
@@ -97,7 +97,7 @@ function assertDecidable(run: DreamRunRecord | null): DreamRunRecord {
 }
 
 function pickOperations(
-  run: DreamRunRecord,
+  run: RunRecord,
   { verb, operations: numbers, paths }: Decision,
 ): RunOperation[] {
   const { operations } = detailsOf(run);

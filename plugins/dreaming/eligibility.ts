@@ -1,4 +1,4 @@
-import type { DreamUser } from '../../core/contracts/dreams.ts';
+import type { RunUser } from '../../core/contracts/runs.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import type { DreamSettings } from './settings.ts';
 
@@ -27,7 +27,7 @@ export interface Circumstances {
 }
 
 /** Whether a user is dreamed at the next tick: `null`, or the first reason against it. */
-export function judgeUser(user: DreamUser, circumstances: Circumstances): SkipReason | null {
+export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReason | null {
   const { settings, now, hasModel, isModelResting } = circumstances;
   const { record } = user;
   if (!settings.dream_enabled) return 'disabled';
@@ -42,18 +42,18 @@ export function judgeUser(user: DreamUser, circumstances: Circumstances): SkipRe
 }
 
 /** Whether a user has qualifying writes that no run has seen. */
-function hasChanged({ lastQualifyingAt, record }: DreamUser): boolean {
+function hasChanged({ lastQualifyingAt, record }: RunUser): boolean {
   if (lastQualifyingAt === null) return false;
   return record === null || record.watermark === null || lastQualifyingAt > record.watermark;
 }
 
 /** Writes since the last run that were not dreaming's own: of logs, as none of them qualified. */
-function hasOtherWrites({ lastWriteAt, record }: DreamUser): boolean {
+function hasOtherWrites({ lastWriteAt, record }: RunUser): boolean {
   if (lastWriteAt === null) return false;
   return lastWriteAt > Math.max(record?.watermark ?? -1, record?.ownWriteAt ?? -1);
 }
 
-function isInFlight({ record }: DreamUser): boolean {
+function isInFlight({ record }: RunUser): boolean {
   const status = record?.status ?? null;
   return status === 'queued' || status === 'running';
 }

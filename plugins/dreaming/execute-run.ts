@@ -1,4 +1,4 @@
-import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { RunRecord } from '../../core/contracts/runs.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { toProposed, toReconciled, toRunning, toWritten } from './life-cycle.ts';
@@ -124,7 +124,7 @@ async function writeProposal(
     }));
     checkStop(run);
   };
-  const written = await commitWrite(host, run, request, { plan, begin });
+  const written = await commitWrite(context, run, request, { plan, begin });
   await updateRun(context, run, ['running'], (rows) => ({
     result: null,
     ...toWritten(rows, written, host.now()),
@@ -188,7 +188,7 @@ export async function reconcileRun(
   context: Pick<RunContext, 'host' | 'dreams'>,
   run: ActiveRun,
   cause: { failure: MemoryError; isFault: boolean },
-): Promise<DreamRunRecord> {
+): Promise<RunRecord> {
   const { host, dreams } = context;
   const row = await dreams.run(run.id);
   if (row === null) throw new MemoryError('RUN_NOT_FOUND');

@@ -56,7 +56,7 @@ export async function keepLease(
   return {
     lease,
     name,
-    fence: lease.guard.kind === 'lease' ? lease.guard.fence : 0,
+    fence: lease.guard.fence,
     signal: lost.signal,
     moved() {
       movedAt = performance.now();

@@ -1,5 +1,4 @@
-import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dreams.ts';
-import type { ScopeKey } from '../../core/contracts/records.ts';
+import type { RunRecord, RunUserRecord } from '../../core/contracts/runs.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { backoffMs } from './backoff.ts';
@@ -52,22 +51,21 @@ const LEFT_BEHIND = new MemoryError(
 const MOST_REJECTED = 500;
 
 /** A run that was asked for. */
-export function toQueued(options: {
-  id: string;
-  scope: ScopeKey;
-  origin: DreamRunRecord['origin'];
-  dryRun: boolean;
-  settings: DreamSettings;
-  now: number;
-  fence: number;
-}): DreamRunRecord {
-  const { id, scope, origin, dryRun, settings, now, fence } = options;
+export function toQueued(
+  run: RunRecord,
+  options: {
+    origin: RunRecord['origin'];
+    dryRun: boolean;
+    settings: DreamSettings;
+    now: number;
+    fence: number;
+  },
+): RunRecord {
+  const { origin, dryRun, settings, now, fence } = options;
   return {
-    ...{ id, scope, origin, dryRun, fence, mode: settings.dream_mode },
-    ...{ state: 'queued', outcome: null, createdAt: now, startedAt: null, endedAt: null },
-    ...{ watermark: null, filesRead: 0, filesTouched: 0, writes: 0 },
-    ...{ applied: 0, waiting: 0, isWaiting: false, dropped: 0, inputTokens: 0, outputTokens: 0 },
-    ...{ model: null, promptVersion: PROMPT_VERSION, errorCode: null, errorMessage: null },
+    ...run,
+    ...{ origin, dryRun, fence, mode: settings.dream_mode, createdAt: now },
+    promptVersion: PROMPT_VERSION,
     details: JSON.stringify(newDetails(settings.dream_max_writes)),
   };
 }
@@ -145,7 +143,7 @@ function toFailed(
   { user, run }: Rows,
   { failure, isFault, now }: { failure: MemoryError; isFault: boolean; now: number },
 ): Rows {
-  const ended: DreamRunRecord = {
+  const ended: RunRecord = {
     ...withoutWaiting(run, 'the run ended before it was applied'),
     state: 'failed',
     outcome: run.filesTouched > 0 ? 'partial' : null,
@@ -163,7 +161,7 @@ function toFailed(
 
 /** A run that a person canceled, once nothing more is written for it. */
 function toCanceled({ user, run }: Rows, now: number): Rows {
-  const ended: DreamRunRecord = {
+  const ended: RunRecord = {
     ...withoutWaiting(run, 'the run was canceled'),
     state: 'canceled',
     outcome: run.filesTouched > 0 ? 'partial' : null,
@@ -173,7 +171,7 @@ function toCanceled({ user, run }: Rows, now: number): Rows {
 }
 
 /** A person applies operations of a run that has ended: it is open until they are written. */
-export function toDeciding(run: DreamRunRecord, writing: OpenWrite): DreamRunRecord {
+export function toDeciding(run: RunRecord, writing: OpenWrite): RunRecord {
   return { ...withDetails(run, { ...detailsOf(run), writing }), endedAt: null };
 }
 
@@ -272,9 +270,9 @@ export function toReconciled(
 
 /** Throws `RUN_STATE` for a run that is in another state. */
 export function assertState(
-  run: DreamRunRecord | null,
-  states: readonly DreamRunRecord['state'][],
-): DreamRunRecord {
+  run: RunRecord | null,
+  states: readonly RunRecord['state'][],
+): RunRecord {
   if (run === null) throw new MemoryError('RUN_NOT_FOUND');
   if (states.includes(run.state)) return run;
   throw new MemoryError('RUN_STATE', `The run is ${run.state}.`, {
@@ -283,12 +281,12 @@ export function assertState(
 }
 
 /** The keys of what a person rejected or reverted for a user. */
-export function rejectedKeys({ rejected }: Pick<DreamUserRecord, 'rejected'>): string[] {
+export function rejectedKeys({ rejected }: Pick<RunUserRecord, 'rejected'>): string[] {
   // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   return rejected === null ? [] : (JSON.parse(rejected) as string[]);
 }
 
-function addRejected(user: DreamUserRecord, operations: readonly RunOperation[]): string {
+function addRejected(user: RunUserRecord, operations: readonly RunOperation[]): string {
   return JSON.stringify([...rejectedKeys(user), ...operations.map(toKey)].slice(-MOST_REJECTED));
 }
 
@@ -296,7 +294,7 @@ function toKey({ operation }: RunOperation): string {
   return keyOf(operation);
 }
 
-function toEnded(run: DreamRunRecord, endedAt: number): DreamRunRecord {
+function toEnded(run: RunRecord, endedAt: number): RunRecord {
   return { ...run, state: 'completed', outcome: outcomeOf(detailsOf(run).operations), endedAt };
 }
 
@@ -305,7 +303,7 @@ function toStale(one: RunOperation, why: string): RunOperation {
 }
 
 /** The operations as a write has left them. */
-function withWritten(run: DreamRunRecord, written: WrittenOperations): DreamRunRecord {
+function withWritten(run: RunRecord, written: WrittenOperations): RunRecord {
   const { applied, stale, held, filesTouched, writes } = written;
   const details = detailsOf(run);
   const operations = details.operations.map((one): RunOperation => {
@@ -321,7 +319,7 @@ function withWritten(run: DreamRunRecord, written: WrittenOperations): DreamRunR
 }
 
 /** The proposal of an instance of an earlier version, which called "applied" what it would apply. */
-function withoutProposal(run: DreamRunRecord): DreamRunRecord {
+function withoutProposal(run: RunRecord): RunRecord {
   const details = detailsOf(run);
   const operations = details.operations.map((one): RunOperation =>
     one.status === 'applied'
@@ -331,7 +329,7 @@ function withoutProposal(run: DreamRunRecord): DreamRunRecord {
   return withDetails(run, { ...details, operations });
 }
 
-function withoutWaiting(run: DreamRunRecord, why: string): DreamRunRecord {
+function withoutWaiting(run: RunRecord, why: string): RunRecord {
   const details = detailsOf(run);
   const operations = details.operations.map((one): RunOperation =>
     one.status === 'waiting' ? { ...one, status: 'dropped', why, isPreselected: false } : one,
@@ -340,14 +338,14 @@ function withoutWaiting(run: DreamRunRecord, why: string): DreamRunRecord {
 }
 
 /** After a run that came to its end: the watermark moves to what its snapshot had. */
-function toSucceeded(user: DreamUserRecord, run: DreamRunRecord, now: number): DreamUserRecord {
+function toSucceeded(user: RunUserRecord, run: RunRecord, now: number): RunUserRecord {
   return {
     ...withEnd(user, run, now),
     ...{ watermark: run.watermark, failures: 0, retryAt: null, error: null },
   };
 }
 
-function withEnd(user: DreamUserRecord, run: DreamRunRecord, now: number): DreamUserRecord {
+function withEnd(user: RunUserRecord, run: RunRecord, now: number): RunUserRecord {
   const { state, filesTouched } = run;
   const ownWriteAt = filesTouched > 0 ? now : user.ownWriteAt;
   return { ...user, status: state, lastRunAt: now, filesTouched, ownWriteAt };
@@ -355,9 +353,9 @@ function withEnd(user: DreamUserRecord, run: DreamRunRecord, now: number): Dream
 
 /** The user's count of waiting operations, after those of one run changed. */
 function withWaiting(
-  user: DreamUserRecord,
-  before: Pick<DreamRunRecord, 'waiting'>,
-  after: Pick<DreamRunRecord, 'waiting'>,
-): DreamUserRecord {
+  user: RunUserRecord,
+  before: Pick<RunRecord, 'waiting'>,
+  after: Pick<RunRecord, 'waiting'>,
+): RunUserRecord {
   return { ...user, waiting: Math.max(0, user.waiting + after.waiting - before.waiting) };
 }

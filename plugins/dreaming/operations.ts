@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { ExaminedOperation } from '../../core/edits/engine.ts';
 import type { EditOperation, LineRef, Verdict } from '../../core/edits/operations.ts';
 import { toBare } from '../../core/edits/workspace.ts';
@@ -60,7 +60,7 @@ export function newDetails(maxWrites: number): RunDetails {
 }
 
 /** The details of a run's row. Runs of earlier versions kept less of their operations. */
-export function detailsOf({ details }: Pick<DreamRunRecord, 'details'>): RunDetails {
+export function detailsOf({ details }: Pick<RunRecord, 'details'>): RunDetails {
   // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   const kept = JSON.parse(details) as Partial<RunDetails>;
   const operations = (kept.operations ?? []).map((operation, at) =>
@@ -90,7 +90,7 @@ function fromEarlier(earlier: EarlierOperation, number: number): RunOperation {
 }
 
 /** A run's row with other details, and the counts of its operations. */
-export function withDetails(run: DreamRunRecord, details: RunDetails): DreamRunRecord {
+export function withDetails(run: RunRecord, details: RunDetails): RunRecord {
   const count = (status: OperationStatus) =>
     details.operations.filter((operation) => operation.status === status).length;
   const waiting = count('waiting');

@@ -1,4 +1,4 @@
-import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
+import type { RunUserRecord } from '../../core/contracts/runs.ts';
 import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
 import { repair } from '../../core/edits/repair.ts';
@@ -38,7 +38,7 @@ export interface Proposal {
 }
 
 interface ProposeRequest {
-  user: DreamUserRecord;
+  user: RunUserRecord;
   mode: 'auto' | 'review';
   dryRun: boolean;
   /** A person asked for the run: it looks at files although none changed. */
@@ -180,7 +180,7 @@ async function readSnapshot(
 async function findKnown(
   { dreams }: RunContext,
   { scope }: ActiveRun,
-  user: DreamUserRecord,
+  user: RunUserRecord,
 ): Promise<Set<string>> {
   const keys = new Set(rejectedKeys(user));
   let after: readonly (string | number)[] | null = null;

@@ -1,5 +1,5 @@
 import type { RevertedFile } from '../../core/contracts/admin.ts';
-import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { toPhysicalPath } from '../../core/files/paths.ts';
@@ -12,7 +12,7 @@ import { isRunsWrite } from './write.ts';
 
 /** A run after its revert, with what became of each file. Paths are physical. */
 export interface RevertedRun {
-  run: DreamRunRecord;
+  run: RunRecord;
   files: readonly RevertedFile[];
 }
 
@@ -135,7 +135,7 @@ async function takeOutEntries(
   }
 }
 
-function assertRevertible(run: DreamRunRecord, writes: readonly RunRevision[]): void {
+function assertRevertible(run: RunRecord, writes: readonly RunRevision[]): void {
   const present = assertState(run, REVERTIBLE);
   const details = { state: present.state, outcome: present.outcome };
   if (present.outcome === 'reverted') {

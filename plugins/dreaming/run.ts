@@ -1,14 +1,13 @@
 import type {
-  DreamDecision,
-  DreamRunRecord,
-  DreamUpdateRequest,
-  DreamUserRecord,
-} from '../../core/contracts/dreams.ts';
+  RunDecision,
+  RunRecord,
+  RunUpdateRequest,
+  RunUserRecord,
+} from '../../core/contracts/runs.ts';
 import type { AuditFacts, Host, PluginRuns, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
-import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { keepLease, type KeptLease } from './lease.ts';
 import type { Semaphore } from './semaphore.ts';
 import { startRunTrace, type RunTraceName } from './trace.ts';
@@ -67,12 +66,12 @@ export class Stopped extends Error {
  */
 export async function withRunLease<T>(
   context: RunContext,
-  { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
+  { id, scope }: Pick<RunRecord, 'id' | 'scope'>,
   name: RunTraceName,
   work: (run: ActiveRun) => Promise<T>,
 ): Promise<T> {
   assertOpen(context);
-  const kept = await keepLease(context.host, dreamLeaseOf(scope.slice(2)));
+  const kept = await keepLease(context.host, context.dreams.userLease(scope.slice(2)));
   if (kept === null) throw new MemoryError('DREAM_RUNNING');
   const run = toActiveRun(context, { id, scope }, { kept, name });
   context.active.set(id, run);
@@ -99,7 +98,7 @@ export function assertOpen({ stopping }: Pick<RunContext, 'stopping'>): void {
 /** A run as this process works on it, with its observation event. */
 export function toActiveRun(
   { host }: Pick<RunContext, 'host'>,
-  { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
+  { id, scope }: Pick<RunRecord, 'id' | 'scope'>,
   { kept, name }: { kept: KeptLease; name: RunTraceName },
 ): ActiveRun {
   const userId = scope.slice(2);
@@ -140,8 +139,8 @@ export function checkStop({ stopping, kept }: ActiveRun): void {
 
 /** The rows of a run, as a change gets them. */
 export interface Rows {
-  user: DreamUserRecord;
-  run: DreamRunRecord;
+  user: RunUserRecord;
+  run: RunRecord;
 }
 
 /**
@@ -152,11 +151,11 @@ export interface Rows {
 export async function updateRun<R>(
   { dreams }: Pick<RunContext, 'dreams'>,
   { id, scope, kept }: ActiveRun,
-  states: readonly DreamRunRecord['state'][],
-  decide: (rows: Rows) => DreamDecision<R, AuditFacts>,
+  states: readonly RunRecord['state'][],
+  decide: (rows: Rows) => RunDecision<R, AuditFacts>,
 ): Promise<R> {
   const lease = { name: kept.name, fence: kept.fence };
-  const request: DreamUpdateRequest = { scope, runId: id, lease };
+  const request: RunUpdateRequest = { scope, runId: id, lease };
   const result = await dreams
     .update(request, ({ user, run }) => {
       if (run === null) throw new MemoryError('RUN_NOT_FOUND');

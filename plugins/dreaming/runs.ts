@@ -1,8 +1,7 @@
-import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dreams.ts';
+import type { RunRecord, RunUserRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, readAfterWrite, toMemoryError } from '../../core/errors.ts';
-import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { type DecidedRun, decideOnRun, type Decision } from './decide-on-run.ts';
 import { judgeUser } from './eligibility.ts';
 import { executeRun, reconcileRun } from './execute-run.ts';
@@ -27,16 +26,16 @@ import { takeStart } from '../../core/encoding/take-text.ts';
 /** The runs of this process, and what people do with the runs of all. */
 export interface Runs {
   /** Begins a run that is due; resolves when it has ended, with `null` if there was none to do. */
-  schedule(userId: string, settings: DreamSettings): Promise<DreamRunRecord | null>;
+  schedule(userId: string, settings: DreamSettings): Promise<RunRecord | null>;
   /** Begins a run that a person asked for; it goes on behind the answer. */
   request(
     userId: string,
     options: { dryRun: boolean; settings: DreamSettings; caller: AuditCaller },
-  ): Promise<DreamRunRecord>;
+  ): Promise<RunRecord>;
   /** Applies or rejects operations of a run. */
   decide(id: string, decision: Decision): Promise<DecidedRun>;
   /** Ends a run that has not ended; what it has written stays. */
-  cancel(id: string, caller: AuditCaller): Promise<DreamRunRecord>;
+  cancel(id: string, caller: AuditCaller): Promise<RunRecord>;
   /** Undoes what a run wrote. */
   revert(id: string, caller: AuditCaller): Promise<RevertedRun>;
   /**
@@ -76,14 +75,14 @@ export function createRuns(
     return work;
   }
 
-  async function find(id: string): Promise<DreamRunRecord> {
+  async function find(id: string): Promise<RunRecord> {
     const run = await dreams.run(id);
     if (run !== null) return run;
     throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });
   }
 
   /** Like `find`, but reconciles an interrupted run first. */
-  async function findReconciled(id: string): Promise<DreamRunRecord> {
+  async function findReconciled(id: string): Promise<RunRecord> {
     const run = await find(id);
     if (run.endedAt !== null) return run;
     await recoverUser(context, run.scope, null);
@@ -164,18 +163,18 @@ async function beginRun(
   context: RunContext,
   userId: string,
   options: {
-    origin: DreamRunRecord['origin'];
+    origin: RunRecord['origin'];
     dryRun: boolean;
     settings: DreamSettings;
     caller: AuditCaller | null;
   },
-): Promise<{ run: ActiveRun; row: DreamRunRecord } | null> {
+): Promise<{ run: ActiveRun; row: RunRecord } | null> {
   const { origin, dryRun, settings, caller } = options;
   const { host, dreams, breaker, active } = context;
   assertOpen(context);
   const scope: ScopeKey = `u:${userId}`;
   const patienceMs = settings.dream_run_timeout_seconds * 1_000;
-  const kept = await keepLease(host, dreamLeaseOf(userId), { patienceMs });
+  const kept = await keepLease(host, dreams.userLease(userId), { patienceMs });
   if (kept === null) return null;
   try {
     await recoverUser(context, scope, kept);
@@ -199,9 +198,10 @@ async function beginRun(
     const lease = { name: kept.name, fence: kept.fence };
     const row = await dreams.update({ scope, runId: id, lease }, ({ user: record }) => {
       const { fence } = kept;
-      const run = toQueued({ id, scope, origin, dryRun, settings, now, fence });
+      const created = dreams.create({ id, userId });
+      const run = toQueued(created, { origin, dryRun, settings, now, fence });
       const begun = { status: 'queued', runId: id, runs: record.runs + 1, fence } as const;
-      const next: DreamUserRecord = { ...record, ...begun };
+      const next: RunUserRecord = { ...record, ...begun };
       const audit = { action: 'dream.run', target: userId, details: { runId: id, dryRun } };
       return {
         ...{ result: run, run },
@@ -254,7 +254,7 @@ async function recoverUser(
   held: KeptLease | null,
 ): Promise<void> {
   const { host, dreams, active } = context;
-  const kept = held ?? (await keepLease(host, dreamLeaseOf(scope.slice(2))));
+  const kept = held ?? (await keepLease(host, dreams.userLease(scope.slice(2))));
   if (kept === null) return;
   try {
     const { items } = await dreams.listRuns(

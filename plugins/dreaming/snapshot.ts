@@ -1,4 +1,4 @@
-import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
+import type { RunUserRecord } from '../../core/contracts/runs.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { isNeverDreamed, parseInSteps } from '../../core/edits/markdown.ts';
@@ -81,7 +81,7 @@ export async function takeSnapshot(
     maxTokens,
     isAsked,
   }: {
-    record: Pick<DreamUserRecord, 'reviewCursor' | 'watermark'> | null;
+    record: Pick<RunUserRecord, 'reviewCursor' | 'watermark'> | null;
     maxTokens: number;
     /** A person asked for the run: it looks at files although none changed. */
     isAsked: boolean;

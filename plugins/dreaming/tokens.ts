@@ -1,4 +1,4 @@
-import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
+import type { RunUserRecord } from '../../core/contracts/runs.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -36,7 +36,7 @@ export function estimateTokens(texts: readonly string[]): number {
 
 /** Tokens that the user may still use today; `Infinity` without a limit. */
 export function tokensLeft(
-  record: Pick<DreamUserRecord, 'tokensDay' | 'tokensUsed'> | null,
+  record: Pick<RunUserRecord, 'tokensDay' | 'tokensUsed'> | null,
   settings: { dream_max_tokens_per_user_day: number },
   now: number,
 ): number {
@@ -46,7 +46,7 @@ export function tokensLeft(
 }
 
 /** Counts tokens for today: what is asked for before a call, and the difference after it. */
-export function recordUsage<T extends Pick<DreamUserRecord, 'tokensDay' | 'tokensUsed'>>(
+export function recordUsage<T extends Pick<RunUserRecord, 'tokensDay' | 'tokensUsed'>>(
   record: T,
   tokens: number,
   now: number,
@@ -56,7 +56,7 @@ export function recordUsage<T extends Pick<DreamUserRecord, 'tokensDay' | 'token
 }
 
 function usedToday(
-  record: Pick<DreamUserRecord, 'tokensDay' | 'tokensUsed'> | null,
+  record: Pick<RunUserRecord, 'tokensDay' | 'tokensUsed'> | null,
   now: number,
 ): number {
   return record !== null && record.tokensDay === toDay(now) ? record.tokensUsed : 0;

@@ -1,4 +1,4 @@
-import type { DreamRunListing, DreamRunRecord, DreamUser } from '../../core/contracts/dreams.ts';
+import type { RunListing, RunRecord, RunUser } from '../../core/contracts/runs.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { LineView } from '../../core/edits/views.ts';
 import type {
@@ -13,7 +13,7 @@ import type { AdminDreamUser } from './routes/answers.ts';
 import { isRunsWrite } from './write.ts';
 
 /** A user as the admin API shows it. */
-export function toUserView(user: DreamUser, circumstances: Circumstances): AdminDreamUser {
+export function toUserView(user: RunUser, circumstances: Circumstances): AdminDreamUser {
   const { record } = user;
   const skipReason = judgeUser(user, circumstances);
   return {
@@ -36,7 +36,7 @@ export function toUserView(user: DreamUser, circumstances: Circumstances): Admin
 }
 
 /** A run as lists show it. */
-export function toRunView(run: DreamRunListing): AdminDreamRun {
+export function toRunView(run: RunListing): AdminDreamRun {
   const { id, scope, origin, dryRun, mode, state, outcome, errorCode, errorMessage } = run;
   return {
     id,
@@ -66,7 +66,7 @@ export function toRunView(run: DreamRunListing): AdminDreamRun {
 /** A run with its operations, and the files and revisions that it wrote. */
 export async function toRunDetail(
   host: Pick<Host, 'memory'>,
-  run: DreamRunRecord,
+  run: RunRecord,
 ): Promise<AdminDreamRunDetail> {
   const details = detailsOf(run);
   const userId = run.scope.slice(2);
@@ -108,7 +108,7 @@ export async function toRunDetail(
   };
 }
 
-function toOperationView(one: RunOperation, run: DreamRunRecord): AdminDreamOperation {
+function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation {
   const userId = run.scope.slice(2);
   const { operation, add, verdict, status, guard, why } = one;
   const toLines = (lines: readonly LineView[]) =>

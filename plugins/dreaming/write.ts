@@ -10,11 +10,10 @@ import {
 import { isNeverDreamed } from '../../core/edits/markdown.ts';
 import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { dreamBudgetOf } from '../../core/files/dream-names.ts';
 import { DREAM_LOG, toLogged } from './dream-log.ts';
 import type { WrittenOperations } from './life-cycle.ts';
 import { type OpenWrite, pathsOf, type RunOperation } from './operations.ts';
-import { ACTOR, type ActiveRun } from './run.ts';
+import { ACTOR, type ActiveRun, type RunContext } from './run.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** How often a write is planned again while others write the same files. */
@@ -72,7 +71,7 @@ export async function planWrite(
  * before each attempt; it throws when the run was stopped.
  */
 export async function commitWrite(
-  host: Host,
+  { host, dreams }: Pick<RunContext, 'host' | 'dreams'>,
   run: ActiveRun,
   request: WriteRequest,
   { plan, begin }: { plan: WritePlan; begin: (writing: OpenWrite) => Promise<void> },
@@ -81,7 +80,7 @@ export async function commitWrite(
   const budget: Guard[] =
     request.maxWrites === null
       ? []
-      : [{ kind: 'budget', name: dreamBudgetOf(id), max: request.maxWrites }];
+      : [{ kind: 'budget', name: dreams.budget(id), max: request.maxWrites }];
   let planned = plan;
   let isLogged = request.isLogged;
   for (let tries = 1; planned.files.length > 0; tries += 1) {

@@ -5,7 +5,7 @@ import { packTerms } from '../../core/search/index/index-update.ts';
 import { readFrames } from '../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../core/search/text/tokenise.ts';
 import { toScopeId } from '../../core/storage/schema/scope-id.ts';
-import { dreamLeaseOf } from '../../core/files/dream-names.ts';
+import { DREAMING, userLeaseOf } from '../../core/files/run-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
 import { encodeText, indexText } from './index-text.ts';
 
@@ -300,7 +300,7 @@ function checkAccess(database: Database, report: Report) {
 function checkRuns(database: Database, report: Report) {
   const fences = new Map(database.leases.map(({ name, fence }) => [name, fence]));
   for (const { user_id, id, fence } of database.runs) {
-    if (fence !== null && fences.get(dreamLeaseOf(user_id)) === fence) continue;
+    if (fence !== null && fences.get(userLeaseOf(DREAMING, user_id)) === fence) continue;
     report.push({ invariant: 'I7', message: `run ${id} of ${user_id} is running past its lease` });
   }
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { RunRecord } from '../../core/contracts/runs.ts';
 import type {
   AccessRecord,
   EventRecord,
@@ -250,10 +250,11 @@ export function eventRow(scope: ScopeKey, more: Partial<EventRecord> = {}): Even
 export function dreamRunRow(
   scope: ScopeKey,
   createdAt: number,
-  more: Partial<DreamRunRecord> = {},
-): DreamRunRecord {
+  more: Partial<RunRecord> = {},
+): RunRecord {
   return {
     id: makeId(),
+    plugin: 'dreaming',
     scope,
     origin: 'schedule',
     dryRun: false,

@@ -2,6 +2,7 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { isStalled, MAX_HOLDS } from '../../files/hold.ts';
 import { toUserId } from '../../files/paths.ts';
+import { DREAMING } from '../../files/run-names.ts';
 import { toTime } from '../../time/time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
@@ -53,7 +54,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             core.tools.listTools(),
             core.embeddings?.progress() ?? null,
             core.writeHealth.check(),
-            storage.dreams?.countWaiting() ?? 0,
+            storage.runs?.of(DREAMING).countWaiting() ?? 0,
             storage.holds?.list(MAX_HOLDS) ?? [],
             core.rewriter.status(),
           ]);

@@ -1,7 +1,7 @@
 import type { ErasureStore } from '../../contracts/erasure.ts';
 import type { HoldRecord, ScopeKey } from '../../contracts/records.ts';
 import { MemoryError } from '../../errors.ts';
-import { dreamBudgetOf, dreamLeaseOf } from '../../files/dream-names.ts';
+import { DREAMING, runBudgetOf, userLeaseBounds, userLeaseOf } from '../../files/run-names.ts';
 import { assertScope } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
@@ -159,7 +159,12 @@ function partsOf(scope: ScopeKey): Part[] {
   });
   return [
     // Runs in progress lose their lease first, and write nothing from then on.
-    byName('svc_lease', dreamLeaseOf(userId)),
+    byName('svc_lease', userLeaseOf(DREAMING, userId)),
+    {
+      table: 'svc_lease',
+      where: 't.name > ? and t.name < ?',
+      parameters: userLeaseBounds(userId),
+    },
     {
       table: 'svc_access_log',
       where: `t.scope_id = ? and t.user_id = ? and not (${SHARED_WRITE})`,
@@ -212,7 +217,7 @@ async function removePart(
 async function removeBudgets(connection: Connection, runs: readonly Row[]): Promise<void> {
   await deleteRows(connection, 'svc_budget', {
     columns: ['name'],
-    rows: runs.map((row) => [dreamBudgetOf(toUuid(row['id'] as Uint8Array))]),
+    rows: runs.map((row) => [runBudgetOf(toUuid(row['id'] as Uint8Array))]),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { LeaseStore } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import { ownerOfLease } from '../../files/dream-names.ts';
+import { ownerOfLease } from '../../files/run-names.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 

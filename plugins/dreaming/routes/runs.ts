@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { DreamRunRecord } from '../../../core/contracts/dreams.ts';
+import type { RunRecord } from '../../../core/contracts/runs.ts';
 import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
@@ -187,7 +187,7 @@ export function runsRoutes(deps: {
   ];
 }
 
-async function findRun(dreams: PluginRuns, id: string): Promise<DreamRunRecord> {
+async function findRun(dreams: PluginRuns, id: string): Promise<RunRecord> {
   const run = await dreams.run(id);
   if (run !== null) return run;
   throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });

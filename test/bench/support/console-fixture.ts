@@ -192,7 +192,7 @@ async function writeRuns(storage: Storage, set: ConsoleSet, since: number): Prom
       ...{ id: makeId(at), at, action: 'dream.run', target: scope.slice(2) },
       ...{ details: { runId: run.id }, address: '127.0.0.1', traceId: null },
     };
-    await storage.dreams?.update({ scope, runId: run.id }, ({ user }) => ({
+    await storage.runs?.of('dreaming').update({ scope, runId: run.id }, ({ user }) => ({
       ...{ result: null, run, audit },
       user: {
         ...{ ...user, status: 'completed', runId: run.id, lastRunAt: at, runs: user.runs + 1 },

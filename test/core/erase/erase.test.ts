@@ -7,6 +7,7 @@ import type { Core } from '../../../core/service.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
+import { dreamRunRow } from '../../support/rows.ts';
 import { findCanary, makeDatabase, openDatabase, readTables } from '../../support/tables.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
@@ -45,11 +46,18 @@ async function openFilled() {
   await call(core, 'alice', 'memory_read', { path: 'user/b.md' });
   await call(core, 'alice', 'memory_find', { query: CANARY });
   await core.files.put(`users/alice/${CANARY}-admin.md`, { content: `${CANARY}\n` }, operator);
-  await core.storage.dreams?.update({ scope: 'u:alice', runId: null }, ({ user }) => ({
+  await core.storage.runs?.of('dreaming').update({ scope: 'u:alice', runId: null }, ({ user }) => ({
     result: null,
     user: { ...user, rejected: JSON.stringify([CANARY]), error: CANARY },
   }));
+  const run = { ...dreamRunRow('u:alice', Date.now()), plugin: 'digest', details: `"${CANARY}"` };
+  await core.storage.runs?.of('digest').update({ scope: 'u:alice', runId: run.id }, ({ user }) => ({
+    result: null,
+    user: { ...user, error: CANARY },
+    run,
+  }));
   await core.storage.leases.claim('dream:alice', CANARY, 60_000);
+  await core.storage.leases.claim('run/alice/digest', CANARY, 60_000);
   await core.indexer.drain();
   await core.queue.flush();
   return opened;
@@ -67,7 +75,9 @@ describe('an erased user', () => {
       svc_revision: 6,
       svc_idempotency: 1,
       svc_dream_run: 1,
-      svc_lease: 1,
+      svc_dream_history: 1,
+      svc_plugin_user: 1,
+      svc_lease: 2,
     });
     expect(answer.chainHead).toMatch(/^[0-9a-f]{64}$/);
     expect(await findCanary(database, CANARY)).toEqual([]);

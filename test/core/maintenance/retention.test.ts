@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../../core/config/settings.ts';
-import type { DreamState } from '../../../core/contracts/dreams.ts';
+import type { DreamState } from '../../../core/contracts/runs.ts';
 import type { Core } from '../../../core/service.ts';
 import { createIdSource } from '../../../core/ids/ids.ts';
 import { createRetention } from '../../../core/maintenance/retention.ts';
@@ -8,6 +8,7 @@ import { dreamRunRow } from '../../support/rows.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
+import { dreamRunsOf } from '../../support/dream-runs.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -150,8 +151,7 @@ describe('a retention round', () => {
 
   it('removes dream runs by when they ended; one that waits, is at work or is undone stays', async () => {
     const { core, clock, retention, logged } = await aged({ dreamsDays: 3 });
-    const { dreams } = core.storage;
-    if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
+    const dreams = dreamRunsOf(core.storage);
     const ids = createIdSource(clock.now);
     const ages: readonly [DreamState, number | null, isWaiting?: boolean][] = [
       ['completed', 4],

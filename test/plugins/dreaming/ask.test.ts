@@ -17,7 +17,7 @@ async function openWith(generate: (...args: unknown[]) => unknown, settings: obj
 }
 
 const usedToday = async (service: Awaited<ReturnType<typeof openWith>>) =>
-  (await service.core.storage.dreams?.user('u:alice'))?.record?.tokensUsed ?? 0;
+  (await service.core.storage.runs?.of('dreaming').user('u:alice'))?.record?.tokensUsed ?? 0;
 
 describe('the tokens of a day', () => {
   it.each([

@@ -18,7 +18,7 @@ async function openTwo(mode: 'auto' | 'review') {
 const WAIT = { interval: 5, timeout: 20_000 };
 
 const stateOf = async (service: DreamService, id: string) =>
-  (await service.core.storage.dreams?.run(id))?.state;
+  (await service.core.storage.runs?.of('dreaming').run(id))?.state;
 
 describe.each([
   ['the instance that does it', false],
@@ -51,7 +51,9 @@ describe.each([
     watched.afterWrite = async (paths) => {
       if (canceling !== null || !paths.some((path) => path in BEFORE)) return;
       const page = { limit: 1, order: 'desc', after: null } as const;
-      const runs = await first.core.storage.dreams?.listRuns({ scope: 'u:alice' }, page);
+      const runs = await first.core.storage.runs
+        ?.of('dreaming')
+        .listRuns({ scope: 'u:alice' }, page);
       const id = runs?.items[0]?.id ?? '';
       canceling = (byAnother ? second : first).admin('POST', `dream/runs/${id}/cancel`, {});
       await vi.waitUntil(async () => (await stateOf(first, id)) === 'canceled', WAIT);

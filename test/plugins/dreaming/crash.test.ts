@@ -7,6 +7,7 @@ import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { MINUTE, openDreams } from './dream-service.ts';
 import { proposal, readThree, TEA, writeThree } from './three-files.ts';
+import { withDreamRuns } from '../../support/dream-runs.ts';
 
 const FACTS = ['Likes tea a lot', 'Has a cat', 'Uses Vim', 'Kafka in 2024', 'Redis in 2023'];
 
@@ -27,15 +28,11 @@ function dying(real: Storage) {
       throw dead();
     };
   }
-  const { dreams } = real;
-  if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
   const storage: Storage = {
-    ...real,
-    mutate: fused((request, decide) => real.mutate(request, decide)) as Storage['mutate'],
-    dreams: {
-      ...dreams,
+    ...withDreamRuns(real, (dreams) => ({
       update: fused((request, decide) => dreams.update(request, decide)) as typeof dreams.update,
-    },
+    })),
+    mutate: fused((request, decide) => real.mutate(request, decide)) as Storage['mutate'],
     leases: {
       claim: (...args) => (fuse.isDead ? Promise.reject(dead()) : real.leases.claim(...args)),
       renew: (...args) => (fuse.isDead ? Promise.reject(dead()) : real.leases.renew(...args)),

@@ -78,10 +78,11 @@ const real = database.includes('://')
   : sqlite({ filename: database, lockTimeoutMs: 60_000 });
 /** @satisfies {Partial<import('../../../core/contracts/storage.ts').IndexStore>} */
 const noIndex = { listStale: () => Promise.resolve([]) };
+const dreams = real.runs.of('dreaming');
 const storage = {
   ...real,
   mutate: withPoints(real.mutate.bind(real)),
-  dreams: { ...real.dreams, update: withPoints(real.dreams.update.bind(real.dreams)) },
+  runs: { ...real.runs, of: () => ({ ...dreams, update: withPoints(dreams.update) }) },
   ...(index === 'no-index' ? { index: { ...real.index, ...noIndex } } : {}),
 };
 const model = scriptedDreamer({

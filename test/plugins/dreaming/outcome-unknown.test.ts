@@ -3,6 +3,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { makeStorage } from '../../support/service.ts';
 import { type DreamService, openDreams, operation, lines } from './dream-service.ts';
+import { dreamRunsOf } from '../../support/dream-runs.ts';
 
 const PROFILE = '# Profile\n\n- Prefers tea.\n- Prefers tea.\n';
 
@@ -46,10 +47,7 @@ const WRITES: Record<
   },
   'PUT dream/users/:userId/paused': {
     request: () => ['PUT', 'dream/users/alice/paused', { paused: true }],
-    failRead({ dreams }, error) {
-      if (dreams === undefined) throw new Error('The storage has no dreams.');
-      return vi.spyOn(dreams, 'user').mockRejectedValue(error);
-    },
+    failRead: (storage, error) => vi.spyOn(dreamRunsOf(storage), 'user').mockRejectedValue(error),
     look: () => 'dream/users?userIds=alice',
     made: { items: [{ userId: 'alice', paused: true }] },
   },

@@ -177,7 +177,8 @@ describe('a run in auto mode', () => {
 
   it('counts the tokens of the verifier in the run and in the day', async () => {
     const { service, run } = await openWithFood();
-    const used = (await service.core.storage.dreams?.user('u:alice'))?.record?.tokensUsed;
+    const used = (await service.core.storage.runs?.of('dreaming').user('u:alice'))?.record
+      ?.tokensUsed;
     expect(used).toBe(run.inputTokens + run.outputTokens);
     const questions = service.provider.received.length;
     expect(questions).toBe(2);

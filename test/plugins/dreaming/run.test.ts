@@ -5,6 +5,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { findCanary, makeDatabase, openDatabase } from '../../support/tables.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+import { withDreamRuns } from '../../support/dream-runs.ts';
 
 const PROFILE = `# Profile
 
@@ -413,19 +414,14 @@ describe('undoing a run', () => {
 
 it('a run that was asked for goes on though the database fails right after it was put down', async () => {
   const real = sqlite({ filename: path.join(await temporaryDirectory(), 'memory.db') });
-  const dreams = real.dreams as NonNullable<typeof real.dreams>;
   let failures = 0;
   const service = await openDreams({
-    storage: {
-      ...real,
-      dreams: {
-        ...dreams,
-        async run(id) {
-          if (failures-- > 0) throw new MemoryError('STORAGE_UNAVAILABLE');
-          return await dreams.run(id);
-        },
+    storage: withDreamRuns(real, (dreams) => ({
+      async run(id) {
+        if (failures-- > 0) throw new MemoryError('STORAGE_UNAVAILABLE');
+        return await dreams.run(id);
       },
-    },
+    })),
   });
   await service.write('alice', 'user/tea.md', '- Likes tea.\n');
   service.say(() => {

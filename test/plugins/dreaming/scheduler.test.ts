@@ -1,11 +1,11 @@
 import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+import { withDreamRuns } from '../../support/dream-runs.ts';
 
 const TWICE = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
 const ONCE = '- Likes tea a lot.\n- Has a cat.\n';
@@ -108,7 +108,9 @@ describe('a tick', () => {
     });
     await service.admin('PUT', 'dream/config', { dream_max_tokens_per_user_day: 13_000 });
     await service.plugin.tick();
-    const { record } = (await service.core.storage.dreams?.user('u:alice')) ?? { record: null };
+    const { record } = (await service.core.storage.runs?.of('dreaming').user('u:alice')) ?? {
+      record: null,
+    };
     const { items } = (await service.admin('GET', 'dream/runs')).json;
     expect(items[0].inputTokens + items[0].outputTokens).toBeGreaterThan(0);
     expect(record?.tokensUsed).toBe(items[0].inputTokens + items[0].outputTokens);
@@ -221,19 +223,13 @@ describe('the scheduler', () => {
   it('starts although what was cut off cannot be ended now, and tries again at the next tick', async () => {
     const filename = path.join(await temporaryDirectory(), 'memory.db');
     const real = sqlite({ filename });
-    const { dreams } = real;
-    if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
     let isDown = true;
-    const storage: Storage = {
-      ...real,
-      dreams: {
-        ...dreams,
-        async listRuns(...args) {
-          if (isDown) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not now.');
-          return await dreams.listRuns(...args);
-        },
+    const storage = withDreamRuns(real, (dreams) => ({
+      async listRuns(...args) {
+        if (isDown) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not now.');
+        return await dreams.listRuns(...args);
       },
-    };
+    }));
     const service = await openDreams({ storage, config: { dream: { enabled: true } } });
     await service.core.start();
     expect((await service.admin('GET', 'dream/config')).json.schedulerStarted).toBe(true);

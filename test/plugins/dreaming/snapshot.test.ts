@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DreamUserRecord } from '../../../core/contracts/dreams.ts';
+import type { RunUserRecord } from '../../../core/contracts/runs.ts';
 import type { Host } from '../../../core/contracts/plugin.ts';
 import { takeSnapshot, type TakenSnapshot } from '../../../plugins/dreaming/snapshot.ts';
 import { openDreams } from './dream-service.ts';
@@ -18,11 +18,11 @@ const STARVED = [1, 79, 75, 145, 5, 180, 5, 75, 3, 7].map((count, at): [number, 
 /** A user's files, read as a run reads them, and the place that its runs leave. */
 function memoryOf(
   files: Record<string, { content: string; updatedAt: number }>,
-  left: Pick<DreamUserRecord, 'watermark' | 'reviewCursor'> | null = null,
+  left: Pick<RunUserRecord, 'watermark' | 'reviewCursor'> | null = null,
 ) {
   const contents = new Map(Object.entries(files));
   let now = NOW;
-  let record = left as DreamUserRecord | null;
+  let record = left as RunUserRecord | null;
   const host = {
     now: () => now,
     runs: {
@@ -56,7 +56,7 @@ function memoryOf(
       const { isAsked = false } = more;
       const taken = await takeSnapshot(host, 'u:alice', { record, maxTokens, isAsked });
       const { watermark, reviewCursor } = taken;
-      record = { ...record, watermark, reviewCursor } as DreamUserRecord;
+      record = { ...record, watermark, reviewCursor } as RunUserRecord;
       return taken;
     },
   };

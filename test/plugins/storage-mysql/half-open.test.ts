@@ -21,7 +21,7 @@ const KINDS: Record<string, (storage: Storage) => Promise<unknown>> = {
   'list of files': (storage) => storage.files.listAll({}, { ...page, sort: 'path' }),
   'list of revisions': (storage) => storage.revisions.list({}, page),
   'list of users to dream of': async (storage) =>
-    storage.dreams?.changedUsers({ after: null, limit: 5 }),
+    storage.runs?.of('dreaming').changedUsers({ after: null, limit: 5 }),
   'batch of the log': (storage) =>
     storage.log.append({ access: [accessRow('u:alice', { fileNo: 1 })], events: [eventRow('s')] }),
   lease: (storage) => storage.leases.claim('test', 'holder', 1_000),

@@ -12,6 +12,7 @@ import { erasure } from './0010-erasure.ts';
 import { lastShown } from './0011-last-shown.ts';
 import { coveredBases } from './0012-covered-bases.ts';
 import { orderByNumber } from './0013-order-by-number.ts';
+import { runsOfPlugins } from './0014-runs-of-plugins.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   lastShown,
   coveredBases,
   orderByNumber,
+  runsOfPlugins,
 ];

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import type {
-  DreamRunRecord,
-  DreamStore,
-  DreamUpdateRequest,
-  DreamUserRecord,
-} from '../../../../core/contracts/dreams.ts';
+  RunRecord,
+  RunStore,
+  RunStores,
+  RunUpdateRequest,
+  RunUserRecord,
+} from '../../../../core/contracts/runs.ts';
 import type { ScopeKey } from '../../../../core/contracts/records.ts';
 import type { Storage } from '../../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../../core/errors.ts';
@@ -16,9 +17,83 @@ const START = Date.UTC(2026, 0, 1);
 /** A lease of 1 ms must end within this time. */
 const LEASE_LIMIT_MS = 5_000;
 
-/** What dreaming keeps: an optional store. */
+/** What dreaming, and any other plugin, keeps of its runs. */
 export function dreamCases(): StorageCase[] {
   return [
+    onStore('runs', 'keeps the runs of plugins apart', async (runs, { storage }) => {
+      await write(storage, { scope: 'u:alice', path: 'f' }, 'x', { at: START });
+      const [dreams, digest] = [runs.of('dreaming'), runs.of('digest')];
+      const own = { ...runOf('u:alice'), plugin: 'digest' };
+      const user = userOf('u:alice', own.id);
+      const request = { scope: 'u:alice', runId: own.id } as const;
+      await digest.update(request, () => ({ result: null, run: own, user }));
+      const dream = runOf('u:alice');
+      await dreams.update({ scope: 'u:alice', runId: dream.id }, () => ({
+        result: null,
+        run: dream,
+      }));
+      assert.deepEqual(await digest.run(own.id), own);
+      assert.deepEqual((await digest.user('u:alice'))?.record, user);
+      const everyId = async (store: RunStore) =>
+        (await everyPage((page) => store.listRuns({}, page), 10)).map(({ id }) => id);
+      assert.deepEqual(await everyId(digest), [own.id]);
+      assert.deepEqual(await everyId(dreams), [dream.id]);
+      const listed = await everyPage((page) => digest.listUsers({}, page), 10);
+      assert.deepEqual(
+        listed.map(({ record }) => record),
+        [user],
+      );
+      assert.deepEqual(
+        [await digest.countWaiting(), await dreams.countWaiting()],
+        [own.waiting, dream.waiting],
+      );
+      // Neither sees, changes or takes over a run of the other one.
+      assert.equal(await dreams.run(own.id), null);
+      assert.equal((await dreams.user('u:alice'))?.record, null);
+      assert.equal(
+        (await refusal(dreams.update(request, () => ({ result: null })))).code,
+        'RUN_NOT_FOUND',
+      );
+      const foreign = { scope: 'u:alice', runId: dream.id } as const;
+      assert.equal(
+        (await refusal(digest.update(foreign, () => ({ result: null })))).code,
+        'RUN_NOT_FOUND',
+      );
+      const taken = { scope: 'u:alice', runId: makeId() } as const;
+      const refused = await refusal(
+        dreams.update(taken, () => ({ result: null, run: { ...own, id: taken.runId } })),
+      );
+      assert.equal(refused.code, 'INTERNAL');
+      assert.deepEqual([await runs.find(own.id), await runs.find(dream.id)], [own, dream]);
+    }),
+
+    onStore(
+      'runs',
+      'removes runs of every plugin that ended, and no lease of another one',
+      async (runs, { storage }) => {
+        await write(storage, { scope: 'u:alice', path: 'f' }, 'x', { at: START });
+        const digest = runs.of('digest');
+        const ended = {
+          ...runOf('u:alice'),
+          plugin: 'digest',
+          isWaiting: false,
+          waiting: 0,
+          endedAt: START,
+        };
+        const user = userOf('u:alice', ended.id);
+        const request = { scope: 'u:alice', runId: ended.id } as const;
+        await digest.update(request, () => ({ result: null, run: ended, user }));
+        await storage.leases.claim('run/alice/digest', 'one', 1);
+        const fence = await storage.leases.claim('dream:alice', 'one', 1);
+        await passMillisecond(storage);
+        assert.equal(await runs.countOlder(START + 1), 1);
+        assert.equal(await runs.expire(START + 1, 9), 1);
+        assert.equal(await digest.run(ended.id), null);
+        assert.deepEqual((await digest.user('u:alice'))?.record, { ...user, runId: null });
+        assert.equal(await storage.leases.claim('dream:alice', 'two', 1), Number(fence) + 1);
+      },
+    ),
+
     dreaming('keeps what dreaming knows of a user and of a run, each field', async (dreams) => {
       const request = { scope: 'u:alice', runId: null } as const;
       const unknown = await dreams.update(request, ({ user, run }) => ({ result: { user, run } }));
@@ -45,7 +120,7 @@ export function dreamCases(): StorageCase[] {
       'changes a user and a run together with the audit, or none of them',
       async (dreams, storage) => {
         const run = runOf('u:alice');
-        const request: DreamUpdateRequest = { scope: 'u:alice', runId: run.id };
+        const request: RunUpdateRequest = { scope: 'u:alice', runId: run.id };
         const user = userOf('u:alice', run.id);
         const audit = {
           id: makeId(),
@@ -147,10 +222,10 @@ export function dreamCases(): StorageCase[] {
         await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
       }
       const ids = async (
-        filter: Parameters<DreamStore['listRuns']>[0],
+        filter: Parameters<RunStore['listRuns']>[0],
         order: 'asc' | 'desc' = 'asc',
       ) => (await everyPage((page) => dreams.listRuns(filter, page), 4, order)).map(({ id }) => id);
-      const idsOf = (accept: (run: DreamRunRecord) => boolean) =>
+      const idsOf = (accept: (run: RunRecord) => boolean) =>
         runs.filter(accept).map(({ id }) => id);
       assert.deepEqual(await ids({}, 'desc'), idsOf(() => true).reverse());
       assert.deepEqual(
@@ -178,7 +253,7 @@ export function dreamCases(): StorageCase[] {
       for (const run of runs) {
         await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
       }
-      const found = async (filter: Parameters<DreamStore['listRuns']>[0]) =>
+      const found = async (filter: Parameters<RunStore['listRuns']>[0]) =>
         (await everyPage((page) => dreams.listRuns(filter, page), 4)).map(({ id }) =>
           runs.findIndex((run) => run.id === id),
         );
@@ -328,9 +403,14 @@ export function dreamCases(): StorageCase[] {
 
 function dreaming(
   name: string,
-  run: (dreams: DreamStore, storage: Storage) => Promise<void>,
+  run: (
+    dreams: RunStore & Pick<RunStores, 'expire' | 'countOlder'>,
+    storage: Storage,
+  ) => Promise<void>,
 ): StorageCase {
-  return onStore('dreams', name, (dreams, { storage }) => run(dreams, storage));
+  return onStore('runs', name, ({ of, expire, countOlder }, { storage }) =>
+    run({ ...of('dreaming'), expire, countOlder }, storage),
+  );
 }
 
 /** Waits until the database's clock has moved on. */
@@ -343,7 +423,7 @@ async function passMillisecond({ leases }: Storage): Promise<void> {
   }
 }
 
-function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
+function userOf(scope: ScopeKey, runId: string): RunUserRecord {
   return {
     scope,
     paused: true,
@@ -367,7 +447,7 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
 }
 
 /** A run that differs from a new one in each field. */
-function runOf(scope: ScopeKey): DreamRunRecord {
+function runOf(scope: ScopeKey): RunRecord {
   return dreamRunRow(scope, START, {
     origin: 'manual',
     dryRun: true,

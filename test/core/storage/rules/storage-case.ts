@@ -27,7 +27,7 @@ export function on(name: string, run: (storage: Storage) => Promise<void>): Stor
 }
 
 /** A case on one of the stores. */
-export function onStore<Name extends 'dreams' | 'erasure' | 'holds' | 'observations' | 'vectors'>(
+export function onStore<Name extends 'erasure' | 'holds' | 'observations' | 'runs' | 'vectors'>(
   store: Name,
   name: string,
   run: (

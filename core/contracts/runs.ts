@@ -4,8 +4,11 @@ import type { PageRequest, PageResult } from './page.ts';
 
 export type { DreamOutcome, DreamState } from '../schemas/dreams.ts';
 
-/** The state of dreaming for one user: a row of `svc_dream_run`. */
-export interface DreamUserRecord {
+/**
+ * What a plugin keeps of one user between its runs: a row of `svc_dream_run` for dreaming, of
+ * `svc_plugin_user` for others.
+ */
+export interface RunUserRecord {
   scope: ScopeKey;
   paused: boolean;
   /** Of the newest run that may write; `null` before the first one. */
@@ -15,7 +18,7 @@ export interface DreamUserRecord {
    * The user's `lastQualifyingAt` that the last run has seen: newer writes wait for the next run.
    */
   watermark: number | null;
-  /** The last write of memory by dreaming, or that undid one. */
+  /** The last write of memory by a run, or that undid one. */
   ownWriteAt: number | null;
   lastRunAt: number | null;
   /** Of the newest run. */
@@ -39,21 +42,23 @@ export interface DreamUserRecord {
   fence: number | null;
 }
 
-/** A user with the facts that decide whether dreaming is due. */
-export interface DreamUser {
+/** A user with the facts that decide whether a run is due. */
+export interface RunUser {
   scope: ScopeKey;
   files: number;
   lastWriteAt: number | null;
   lastQualifyingAt: number | null;
   /** `null` for a user without a run or a pause so far. */
-  record: DreamUserRecord | null;
+  record: RunUserRecord | null;
 }
 
 /** A run as lists have it. */
-export interface DreamRunListing extends Omit<
+export interface RunListing extends Omit<
   Stored<AdminDreamRun>,
   'operationsApplied' | 'operationsWaiting' | 'operationsDropped' | 'error'
 > {
+  /** The name of the plugin that the run belongs to. */
+  plugin: string;
   scope: ScopeKey;
   /** The user's watermark once the run ends. */
   watermark: number | null;
@@ -68,13 +73,13 @@ export interface DreamRunListing extends Omit<
 }
 
 /** A run with its proposal: a row of `svc_dream_history`. */
-export interface DreamRunRecord extends DreamRunListing {
+export interface RunRecord extends RunListing {
   /** JSON of the plugin's own: operations, and what became of them. */
   details: string;
 }
 
 /** What an update locks and reads. */
-export interface DreamUpdateRequest {
+export interface RunUpdateRequest {
   scope: ScopeKey;
   runId: string | null;
   /** The lease that must last in the update's own transaction; else `RUN_STATE`. */
@@ -82,21 +87,21 @@ export interface DreamUpdateRequest {
 }
 
 /** The rows as they are under the lock. */
-export interface DreamCurrent {
-  user: DreamUserRecord;
-  run: DreamRunRecord | null;
+export interface RunCurrent {
+  user: RunUserRecord;
+  run: RunRecord | null;
 }
 
 /** The outcome: whole new rows; an absent member changes nothing. */
-export interface DreamDecision<R, Audit = AuditRecord> {
+export interface RunDecision<R, Audit = AuditRecord> {
   result: R;
-  user?: DreamUserRecord;
-  run?: DreamRunRecord;
+  user?: RunUserRecord;
+  run?: RunRecord;
   audit?: Audit;
 }
 
 /** Filters combine with AND; `null` or absent means any. */
-export interface DreamRunFilter {
+export interface RunFilter {
   scope?: ScopeKey | null;
   state?: DreamState | null;
   /** Runs that have not ended. */
@@ -111,39 +116,41 @@ export interface DreamRunFilter {
   until?: number | null;
 }
 
-/** The store of dreaming. Optional for a driver: without it dreaming is disabled. */
-export interface DreamStore {
+/** The stores of runs. Optional for a driver: without them dreaming is disabled. */
+export interface RunStores {
+  /** The runs of one plugin: it neither sees nor changes those of another one. */
+  of(plugin: string): RunStore;
+  /** A run of any plugin. */
+  find(id: string): Promise<RunRecord | null>;
+  /**
+   * Removes at most `limit` of the oldest runs that ended before a time; returns how many. A run
+   * that has not ended, or has operations that wait, stays, whatever its age. In the same
+   * transaction a run's budget goes (`runBudgetOf`), `runId` of the user whose newest run it was
+   * becomes `null`, and with a plugin's last run of a user that user's lease (`userLeaseOf`), unless
+   * it lasts: the next one of its name has a greater fence.
+   */
+  expire(before: number, limit: number): Promise<number>;
+  /** How many runs {@link expire} would remove in all. */
+  countOlder(before: number): Promise<number>;
+}
+
+/** The runs of one plugin, and what it keeps of users between them. */
+export interface RunStore {
   /** A user that has, or had, memory; else `null`. */
-  user(scope: ScopeKey): Promise<DreamUser | null>;
+  user(scope: ScopeKey): Promise<RunUser | null>;
   /** Users with qualifying writes newer than their watermark, by user id, after `after`. */
-  changedUsers(page: { after: ScopeKey | null; limit: number }): Promise<readonly DreamUser[]>;
+  changedUsers(page: { after: ScopeKey | null; limit: number }): Promise<readonly RunUser[]>;
   /** Admin: users that have files, by user id. The page key is the user id. */
-  listUsers(
-    filter: { contains?: string | null },
-    page: PageRequest,
-  ): Promise<PageResult<DreamUser>>;
-  run(id: string): Promise<DreamRunRecord | null>;
+  listUsers(filter: { contains?: string | null }, page: PageRequest): Promise<PageResult<RunUser>>;
+  run(id: string): Promise<RunRecord | null>;
   /** Admin. The page key is `[id]`. */
-  listRuns(filter: DreamRunFilter, page: PageRequest): Promise<PageResult<DreamRunListing>>;
+  listRuns(filter: RunFilter, page: PageRequest): Promise<PageResult<RunListing>>;
   /**
    * Changes these rows: locks those of one user, and one run, calls `decide` with them, and writes
    * what it returns in the same transaction, with the audit row. `decide` is synchronous and pure,
    * as that of `Storage.mutate` is; what it throws leaves everything as it was.
    */
-  update<R>(
-    request: DreamUpdateRequest,
-    decide: (current: DreamCurrent) => DreamDecision<R>,
-  ): Promise<R>;
-  /**
-   * Removes at most `limit` of the oldest runs that ended before a time; returns how many. A run
-   * that has not ended, or has operations that wait, stays, whatever its age. In the same transaction a run's budget (`dream:<run
-   * id>`) goes, `runId` of the user whose newest run it was becomes `null`, and with the last run
-   * of a user that user's lease (`dream:<user id>`), unless it lasts: the next one of its name has
-   * a greater fence.
-   */
-  expire(before: number, limit: number): Promise<number>;
-  /** How many runs {@link expire} would remove in all. */
-  countOlder(before: number): Promise<number>;
+  update<R>(request: RunUpdateRequest, decide: (current: RunCurrent) => RunDecision<R>): Promise<R>;
   /** How many operations wait for a person, of all users. */
   countWaiting(): Promise<number>;
 }

@@ -1,20 +1,25 @@
-import type { DreamRunFilter, DreamRunListing, DreamUser } from '../../contracts/dreams.ts';
+import type { RunFilter, RunListing, RunUser } from '../../contracts/runs.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { KnexConnection, Row } from '../dialect.ts';
-import { DREAM_RUN_LISTINGS, DREAM_USER_COLUMNS, toDreamUser } from './dream-rows.ts';
+import { isRunOf, RUN_LISTINGS, runUserColumns, runUsersOf, toRunUser } from './run-rows.ts';
 import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
 
 /** Users with qualifying writes newer than their watermark, by user id. */
-export async function listChangedDreamUsers(
+export async function listChangedUsers(
   connection: KnexConnection,
+  plugin: string,
   { after, limit }: { after: ScopeKey | null; limit: number },
-): Promise<readonly DreamUser[]> {
+): Promise<readonly RunUser[]> {
+  const users = runUsersOf(plugin);
   const rows = (await connection
     .knex('svc_scope as s')
-    .leftJoin('svc_dream_run as d', 'd.scope_id', 's.scope_id')
+    .joinRaw(
+      `left join ${users.map.table} as d on d.scope_id = s.scope_id${users.join}`,
+      users.parameters,
+    )
     .where('s.scope', after === null ? '>=' : '>', after ?? 'u:')
     .where('s.scope', '<', 'u;')
     .whereNotNull('s.last_qualifying_at')
@@ -25,16 +30,17 @@ export async function listChangedDreamUsers(
     })
     .orderBy('s.scope')
     .limit(checkLimit(limit))
-    .select([...DREAM_USER_COLUMNS])) as Row[];
-  return rows.map(toDreamUser);
+    .select([...runUserColumns(users)])) as Row[];
+  return rows.map((row) => toRunUser(users, row));
 }
 
-/** Users that have files, by user id, with what dreaming keeps of them. */
-export async function listDreamUsers(
+/** Users that have files, by user id, with what a plugin keeps of them. */
+export async function listRunUsers(
   connection: KnexConnection,
-  filter: { contains?: string | null },
-  page: PageRequest,
-): Promise<PageResult<DreamUser>> {
+  plugin: string,
+  { contains, page }: { contains: string | null; page: PageRequest },
+): Promise<PageResult<RunUser>> {
+  const users = runUsersOf(plugin);
   return await readPage(connection, {
     ...toUserPage(page),
     walk: () => walkScopes(connection),
@@ -42,12 +48,15 @@ export async function listDreamUsers(
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
-        .joinRaw('left join svc_dream_run d on d.scope_id = k.scope_id')
+        .joinRaw(
+          `left join ${users.map.table} d on d.scope_id = k.scope_id${users.join}`,
+          users.parameters,
+        )
         .clearSelect()
-        .select('k.scope_id', ...DREAM_USER_COLUMNS);
+        .select('k.scope_id', ...runUserColumns(users));
     },
-    filters: haveFiles(connection, filter.contains),
-    toItem: toDreamUser,
+    filters: haveFiles(connection, contains),
+    toItem: (row) => toRunUser(users, row),
   });
 }
 
@@ -55,11 +64,12 @@ export async function listDreamUsers(
  * Runs by id: those of one user along its own key, those that have not ended, and those with
  * operations that wait, along their indexes.
  */
-export async function listDreamRuns(
+export async function listRuns(
   connection: KnexConnection,
-  filter: DreamRunFilter,
-  page: PageRequest,
-): Promise<PageResult<DreamRunListing>> {
+  plugin: string,
+  { filter, page }: { filter: RunFilter; page: PageRequest },
+): Promise<PageResult<RunListing>> {
+  const own = isRunOf(plugin);
   const scope = filter.scope ?? null;
   const { state = null, outcome = null, isOpen = false, isWaiting = false } = filter;
   const { hasWritten = false, since = null, until = null } = filter;
@@ -85,11 +95,12 @@ export async function listDreamRuns(
       query
         .joinRaw('cross join svc_dream_history h on h.scope_id = k.scope_id and h.id = k.id')
         .clearSelect()
-        .select(DREAM_RUN_LISTINGS.select('h'));
+        .select(RUN_LISTINGS.select('h'));
     },
     filters: [
       ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state, 'h.outcome': outcome }),
       (query) => {
+        query.whereRaw(own.sql, own.parameters);
         if (hasWritten) query.where('h.writes', '>', 0);
         if (since !== null) query.where('h.created_at', '>=', since);
         if (until !== null) query.where('h.created_at', '<', until);
@@ -97,6 +108,6 @@ export async function listDreamRuns(
         if (isWaiting) query.where('h.is_waiting', 1);
       },
     ],
-    toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),
+    toItem: (row) => RUN_LISTINGS.toRecord(row),
   });
 }
