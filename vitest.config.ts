@@ -33,7 +33,7 @@ const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 export default defineConfig({
   test: {
     globalSetup: ['test/support/mariadb-setup.ts', 'test/support/statements-setup.ts'],
-    setupFiles: ['test/support/statements.ts'],
+    setupFiles: ['test/support/seed.ts', 'test/support/statements.ts'],
     // A test that needs longer than this hangs, on a busy machine too. Nothing in the suite asserts
     // on time.
     testTimeout: 180_000,

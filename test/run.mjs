@@ -1,7 +1,8 @@
 // What `npm test` runs: prepares everything that the tests need, runs them, and ends with one line,
-// `N passed, N failed`. Directly before it stands a `failed` line for each test that failed. Nothing
-// is skipped in silence: each skipped test is a `not run` line before these, with the command that
-// would run it. Before them stand what a test annotates and the slowest files.
+// `N passed, N failed`. Directly before it stands a `failed` line for each test that failed. A test
+// that failed only under load, and passed when its file was run alone, is an `unsteady` line. Nothing
+// is skipped in silence: each skipped test is a `not run` line, with the command that would run it.
+// Before these stand what a test annotates and the slowest files.
 //
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
@@ -13,7 +14,7 @@ import { createRequire } from 'node:module';
 import { OTHER_NODES, runOnEachNode } from './support/each-node.mjs';
 import { prepareParts } from './support/prepare-parts.mjs';
 import { printAndExit } from './support/print-and-exit.mjs';
-import { runSuite, toClosingLines } from './support/run-suite.mjs';
+import { runSuite, summarize } from './support/run-suite.mjs';
 
 const require = createRequire(import.meta.url);
 const {
@@ -42,16 +43,13 @@ await orExplain(async () => {
   await prepareParts({ isCluster });
 });
 
-const result = await runSuite({ root, filters });
-if (process.env.MEMORY_TEST_RELEASE === undefined && filters.length === 0) {
-  result.notRun.push('the release samples (npm run test:release)');
-}
-
+const { lines, isPassed } = summarize(await runSuite({ root, filters }));
 const otherNodes = isRelease ? await runOnEachNode(root, { majors: OTHER_NODES, filters }) : [];
-
-const lines = [...otherNodes.map(({ line }) => line), ...toClosingLines(result)];
-const code = result.failures.length === 0 && otherNodes.every(({ isPassed }) => isPassed) ? 0 : 1;
-await printAndExit(`\n${lines.join('\n')}\n`, code);
+const notRun =
+  isRelease || filters.length > 0 ? [] : ['not run: the release samples (npm run test:release)'];
+const output = [...notRun, ...otherNodes.map(({ line }) => line), ...lines];
+const code = isPassed && otherNodes.every((node) => node.isPassed) ? 0 : 1;
+await printAndExit(`\n${output.join('\n')}\n`, code);
 
 /**
  * Runs the tests on these versions of Node instead, and ends.
