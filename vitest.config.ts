@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** Rules of the service that are run a second time, on the MariaDB of the tests. */
 const ON_BOTH_DATABASES = [
@@ -25,10 +25,52 @@ const ON_BOTH_FOR_RELEASE = [
   'test/core/history/revisions.test.ts',
 ];
 
+/** What `npm run test:rules` leaves out: whatever starts commands or servers, kills, or opens a browser. */
+const BEYOND_RULES = [
+  'test/*.test.ts',
+  'test/{cluster,console,docs,examples,faults,openapi,python,support}/**',
+  'test/core/{build,cli}/**',
+  'test/core/archive/git.test.ts',
+  'test/core/search/embedding/embedding-faults.test.ts',
+  'test/adapters/{client-elsewhere,missing-peers,next-majors}.test.ts',
+  'test/plugins/storage-mysql/**',
+  'test/plugins/storage-sqlite/{database-lock,one-index,open-files,two-processes}.test.ts',
+  'test/plugins/storage-sqlite/drivers/**',
+  'test/plugins/dreaming/{mariadb,processes}.test.ts',
+  'test/plugins/mcp/conformance.test.ts',
+];
+
 /** Checks what all others have sent to the databases, so it runs after them. */
 const QUERY_PLANS = 'test/core/storage/query-plans.test.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+const isRules = process.env['MEMORY_TEST_RULES'] !== undefined;
+
+const EVERY_TEST: TestProjectInlineConfiguration = {
+  extends: true,
+  test: {
+    name: 'all',
+    include: ['test/**/*.test.ts'],
+    exclude: [
+      ...['test/bench/**', QUERY_PLANS, '**/node_modules/**'],
+      ...(isRules ? BEYOND_RULES : []),
+    ],
+  },
+};
+
+const ON_MARIADB: TestProjectInlineConfiguration = {
+  extends: true,
+  test: {
+    name: 'on MariaDB',
+    include: [...ON_BOTH_DATABASES, ...(isRelease ? ON_BOTH_FOR_RELEASE : [])],
+    env: { MEMORY_TEST_DATABASE: 'mariadb' },
+  },
+};
+
+const AFTER_ALL: TestProjectInlineConfiguration = {
+  extends: true,
+  test: { name: 'query plans', include: [QUERY_PLANS], sequence: { groupOrder: 1 } },
+};
 
 export default defineConfig({
   test: {
@@ -48,27 +90,6 @@ export default defineConfig({
     isolate: false,
     // Prepared once by test/run.mjs, so that a bare `vitest run` works on what is built already.
     environment: 'node',
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'all',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/bench/**', QUERY_PLANS, '**/node_modules/**'],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'on MariaDB',
-          include: [...ON_BOTH_DATABASES, ...(isRelease ? ON_BOTH_FOR_RELEASE : [])],
-          env: { MEMORY_TEST_DATABASE: 'mariadb' },
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'query plans', include: [QUERY_PLANS], sequence: { groupOrder: 1 } },
-      },
-    ],
+    projects: isRules ? [EVERY_TEST] : [EVERY_TEST, ON_MARIADB, AFTER_ALL],
   },
 });

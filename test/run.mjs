@@ -7,6 +7,7 @@
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
 //   npm test -- --node=26          everything on that version of Node, in a copy of the repository
+//   npm run test:rules             all rules of the product on SQLite: no browser, no kills, no commands
 //   npm run test:release           the long samples of the same tests, and `npm test` on other Nodes
 //   npm run test:cluster           instances on three Galera nodes, which are killed and come back
 
@@ -28,25 +29,27 @@ const {
 const args = process.argv.slice(2);
 const isRelease = args.includes('--release');
 if (isRelease) process.env.MEMORY_TEST_RELEASE = '1';
+const isRules = args.includes('--rules');
+if (isRules) process.env.MEMORY_TEST_RULES = '1';
 const isCluster = args.includes('--cluster');
 if (isCluster) process.env.MEMORY_TEST_CLUSTER = '1';
 const filters = args.filter((arg) => !arg.startsWith('--'));
 const majors = args.flatMap((arg) => (/^--node=(\d+)$/.exec(arg) ?? []).slice(1).map(Number));
 if (isCluster && filters.length === 0) filters.push('test/cluster');
-if (filters.length === 0) process.env.MEMORY_TEST_WHOLE = '1';
+const isWhole = filters.length === 0 && !isRules;
+if (isWhole) process.env.MEMORY_TEST_WHOLE = '1';
 
 await orExplain(async () => {
   checkNode();
   await ensureInstalled();
   if (majors.length > 0) await runOnNodes(majors);
   await ensureBuilt();
-  await prepareParts({ isCluster });
+  await prepareParts({ isCluster, isRules });
 });
 
 const { lines, isPassed } = summarize(await runSuite({ root, filters }));
 const otherNodes = isRelease ? await runOnEachNode(root, { majors: OTHER_NODES, filters }) : [];
-const notRun =
-  isRelease || filters.length > 0 ? [] : ['not run: the release samples (npm run test:release)'];
+const notRun = isRelease || !isWhole ? [] : ['not run: the release samples (npm run test:release)'];
 const output = [...notRun, ...otherNodes.map(({ line }) => line), ...lines];
 const code = isPassed && otherNodes.every((node) => node.isPassed) ? 0 : 1;
 await printAndExit(`\n${output.join('\n')}\n`, code);

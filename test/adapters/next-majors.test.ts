@@ -17,6 +17,7 @@ it(
   'passes every test of the tools with the next majors, on a Node that runs them',
   async ({ skip }) => {
     const script = 'test/adapters/next-majors.ts';
+    if (process.env['MEMORY_TEST_RELEASE'] === undefined) return skip('npm run test:release');
     const node = await findNode('24');
     const { command, args } = nodeCommand('24');
     if (node === null) return skip([command, ...args, script].join(' '));

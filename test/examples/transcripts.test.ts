@@ -12,6 +12,9 @@ import {
 import { freshDatabase } from '../support/mariadb.ts';
 import { root, serve, temporaryDirectory } from './run-example.ts';
 
+/** Of the others, `npm run test:release` runs the commands. */
+const PLAYED =
+  process.env['MEMORY_TEST_RELEASE'] === undefined ? ['in-process', 'over-http'] : TOLD;
 const COMMAND = 'dist/core/cli/bin.cjs';
 /** They run nothing by themselves: a configuration, a proxy, a model, a story. */
 const WITHOUT = [
@@ -23,7 +26,7 @@ const WITHOUT = [
 const readReadme = (folder: string) =>
   readFileSync(join(root, 'examples', folder, 'README.md'), 'utf8');
 
-describe.each(TOLD)('examples/%s', (folder) => {
+describe.each(PLAYED)('examples/%s', (folder) => {
   const readme = readReadme(folder);
 
   it.for(commandsIn(readme))('prints what its README shows: %s', async (command, { skip }) => {

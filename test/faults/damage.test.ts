@@ -8,7 +8,7 @@ import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
 
 /** Copies of the database, each damaged in other places. */
-const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 12 : 400;
+const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 400;
 /** What looks damaged is read again for up to three seconds, and a round may meet much of it. */
 const LONG = { timeout: ROUNDS * 20_000 };
 const USERS = ['alice', 'bob', 'carol'];

@@ -15,7 +15,7 @@ import { createDatabase, freePort, startMariadb } from '../support/mariadb-serve
 import { rejection } from '../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
 
-const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 20;
+const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 20;
 const LONG = { timeout: ROUNDS * 60_000 };
 /** A MariaDB of a few megabytes, whose tables alone grow. */
 const SMALL = [

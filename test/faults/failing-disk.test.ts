@@ -51,11 +51,25 @@ beforeAll(async () => {
 });
 
 describe('a disk that fails for two seconds', () => {
+  // One service lives through all of them.
+  let shared: FailingDisk | null = null;
+  let round = 0;
+
+  beforeAll(async () => {
+    if (library === null) return;
+    const ends: (() => unknown)[] = [];
+    shared = await startOnDisk(library, (end) => ends.unshift(end));
+    await writeFile(shared, 'first.md');
+    return async () => {
+      for (const end of ends) await end();
+    };
+  });
+
   it.for(FAULTS)('makes nothing damaged: %s', LONG, async ([, fault], test) => {
-    if (library === null) return test.skip(INSTALL);
-    const disk = await startOnDisk(library);
+    if (shared === null) return test.skip(INSTALL);
+    const disk = shared;
     const { service, acknowledged } = disk;
-    await writeFile(disk, 'first.md');
+    round += 1;
     const codes = new Map<string, number>();
     const count = ({ status, code }: Answer) => {
       const key = code ?? String(status);
@@ -65,7 +79,7 @@ describe('a disk that fails for two seconds', () => {
     const underWay: Promise<void>[] = [];
     const call = (answer: Promise<Answer>) => void underWay.push(answer.then(count));
     for (let passed = 0; passed < FAILS_MS; passed += CALL_MS) {
-      call(writeFile(disk, `during-${passed}.md`));
+      call(writeFile(disk, `during-${round}-${passed}.md`));
       for (const [tool, args] of READS) call(execute(service, tool, args));
       for (const route of ROUTES) call(get(service, route));
       if (passed === FAILS_MS / 2) call(get(service, '/v1/admin/verify', { method: 'POST' }));
@@ -77,7 +91,7 @@ describe('a disk that fails for two seconds', () => {
     for (const code of codes.keys()) expect(ALLOWED).toContain(code);
 
     await expect.poll(async () => (await get(service, '/readyz')).status).toBe(200);
-    expect((await writeFile(disk, 'after.md')).status).toBe(200);
+    expect((await writeFile(disk, `after-${round}.md`)).status).toBe(200);
     for (const [tool, args] of READS) {
       expect([tool, (await execute(service, tool, args)).status]).toEqual([tool, 200]);
     }
@@ -86,8 +100,13 @@ describe('a disk that fails for two seconds', () => {
     }
     expect(service.stderr()).not.toContain('STORAGE_DAMAGED');
     expect(toLines(await findViolations(disk.filename, { acknowledged }))).toEqual([]);
+  });
+
+  it('leaves a service that stops as any other, with all that it acknowledged', async (test) => {
+    if (shared === null) return test.skip(INSTALL);
+    const { service, acknowledged, filename } = shared;
     expect((await service.stop()).code).toBe(0);
-    expect(toLines(await findViolations(disk.filename, { acknowledged }))).toEqual([]);
+    expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
   });
 
   it('stops no start', LONG, async (test) => {
@@ -109,7 +128,7 @@ describe('a disk that goes on failing', () => {
     const disk = await startOnDisk(library);
     await writeFile(disk, 'first.md');
     await disk.set({ reads: EIO });
-    const end = performance.now() + 8_000;
+    const end = performance.now() + 5_000;
     while (performance.now() < end) {
       const answers = await Promise.all([
         execute(disk.service, 'memory_find', { query: 'first' }),
@@ -164,9 +183,12 @@ interface FailingDisk {
   restart(): Promise<void>;
 }
 
-async function startOnDisk(preload: string): Promise<FailingDisk> {
+async function startOnDisk(
+  preload: string,
+  onEnd: (end: () => unknown) => void = onTestFinished,
+): Promise<FailingDisk> {
   const cwd = await mkdtemp(path.join(tmpdir(), 'memory-failing-'));
-  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  onEnd(() => rm(cwd, { recursive: true, force: true }));
   const control = path.join(cwd, 'switch');
   writeFileSync(control, Buffer.alloc(KINDS.length));
   const start = () =>
@@ -187,7 +209,7 @@ async function startOnDisk(preload: string): Promise<FailingDisk> {
       disk.service = await start();
     },
   };
-  onTestFinished(() => void disk.service.stop('SIGKILL'));
+  onEnd(() => void disk.service.stop('SIGKILL'));
   return disk;
 }
 

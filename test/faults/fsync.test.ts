@@ -6,12 +6,12 @@ import { expect, it } from 'vitest';
 import { startCommand } from '../support/command.ts';
 import { post } from '../support/targets.ts';
 
-const WRITES = 100;
+const WRITES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 25 : 100;
 const LONG = { timeout: 300_000 };
 const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const INSTALL = 'apt-get install strace';
 
-it('each of 100 acknowledgements comes after an fsync of its log (F2)', LONG, async (test) => {
+it('each acknowledgement comes after an fsync of its log (F2)', LONG, async (test) => {
   if (!canTrace) test.skip(INSTALL);
   expect(findUnsynced(await traceWrites({}))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -6,6 +6,7 @@ import { startFaultProxy } from '../support/fault-proxy.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { type KillOptions, type KillReport, killRepeatedly, summarise } from '../support/kills.ts';
 import { emptyDatabase, freshDatabase } from '../support/mariadb.ts';
+import { temporaryDatabase } from '../support/service.ts';
 import { startBareWriter } from '../support/targets.ts';
 import type { Answer, Operation, Target } from '../support/workload.ts';
 
@@ -45,8 +46,15 @@ const DATABASES: readonly [string, Sample][] = [
     'SQLite',
     {
       kills: isRelease ? 9_000 : 270,
-      databases: 12,
-      prepare: () => Promise.resolve((cwd, at) => path.join(cwd, `memory-${at}.db`)),
+      databases: 30,
+      async prepare() {
+        const empty = await temporaryDatabase();
+        return async (cwd, at) => {
+          const filename = path.join(cwd, `memory-${at}.db`);
+          await copyFile(empty, filename);
+          return filename;
+        };
+      },
     },
   ],
   [

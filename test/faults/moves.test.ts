@@ -21,7 +21,7 @@ const DATABASES: readonly [
 ][] = [
   [
     'SQLite',
-    isRelease ? 5_000 : 200,
+    isRelease ? 5_000 : 50,
     async () => {
       const filename = path.join(await temporaryDirectory(), 'memory.db');
       return { database: filename, open: () => sqlite({ filename }) };
@@ -29,7 +29,7 @@ const DATABASES: readonly [
   ],
   [
     'MariaDB',
-    isRelease ? 5_000 : 25,
+    isRelease ? 5_000 : 10,
     async () => {
       // So many rows are not to be deleted again: the server is removed as a whole.
       const url = isRelease ? await createDatabase(await sharedMariadb()) : await freshDatabase();

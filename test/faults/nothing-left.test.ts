@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { verifyMemory } from '../../core/maintenance/verify.ts';
@@ -10,9 +11,12 @@ import { findRaw } from '../support/raw-files.ts';
 import { openCore, temporaryDatabase } from '../support/service.ts';
 import { sqliteDrivers } from '../support/sqlite-drivers.ts';
 
-const HISTORIES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 100;
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+const HISTORIES = isRelease ? 100 : 2;
+/** Steps of a history. */
+const steps = isRelease ? 300 : 150;
 /** Kills while the file is being rewritten. */
-const KILLS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 40;
+const KILLS = isRelease ? 40 : 2;
 const operator = { address: null, traceId: null };
 
 describe.each(sqliteDrivers)('the files of a database on %s', (driver) => {
@@ -22,7 +26,7 @@ describe.each(sqliteDrivers)('the files of a database on %s', (driver) => {
       { storage: sqlite({ filename, driver, readers: 2 }), tools: { delete: true } },
       { erasureLookMs: 1 },
     );
-    const secret = await writeSecretHistory(core, { seed, isSecretKept });
+    const secret = await writeSecretHistory(core, { seed, isSecretKept, steps });
     expect((await findRaw(filename, SECRET)).length).toBeGreaterThan(10);
     return { filename, core, secret };
   };
@@ -56,17 +60,8 @@ describe.each(sqliteDrivers)('a service on %s that is killed after a receipt', (
     const filename = await temporaryDatabase();
     const open = () =>
       openCore({ storage: sqlite({ filename, driver, readers: 2 }), tools: { delete: true } });
-    const first = await open();
-    const seed = 100 + ms + points.length;
-    const isErased = ms % 2 === 0;
-    const secret = await writeSecretHistory(first, { seed, isSecretKept: isErased });
-    // All but one: the last one is redacted by the process that dies.
-    for (const id of isErased ? [] : secret.slice(1)) {
-      await first.revisions.redact(id, { reason: 'a test' }, operator);
-    }
-    await first.close();
-
-    const target = isErased ? VICTIM : (secret[0] ?? '');
+    const { bytes, target } = await makeDatabase(ms % 2 === 0);
+    await writeFile(filename, bytes);
     const script = fileURLToPath(new URL('rewriter.mjs', import.meta.url));
     const args = [script, filename, driver, target, point, String(ms)];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
@@ -86,6 +81,29 @@ describe.each(sqliteDrivers)('a service on %s that is killed after a receipt', (
     expect((await verifyMemory(core.storage)).findings).toEqual([]);
   });
 });
+
+/** Made by the first test that needs one: for an erasure, or for a redaction. */
+const databases = new Map<boolean, Promise<{ bytes: Buffer; target: string }>>();
+
+/**
+ * A database with one step to do, and the target of it: a user to erase, or the last revision with the
+ * secret to redact.
+ */
+function makeDatabase(isErased: boolean): Promise<{ bytes: Buffer; target: string }> {
+  const make = async () => {
+    const filename = await temporaryDatabase();
+    const core = await openCore({ storage: sqlite({ filename }), tools: { delete: true } });
+    const secret = await writeSecretHistory(core, { seed: 100, isSecretKept: isErased, steps });
+    for (const id of isErased ? [] : secret.slice(1)) {
+      await core.revisions.redact(id, { reason: 'a test' }, operator);
+    }
+    await core.close();
+    return { bytes: await readFile(filename), target: isErased ? VICTIM : (secret[0] ?? '') };
+  };
+  const made = databases.get(isErased) ?? make();
+  databases.set(isErased, made);
+  return made;
+}
 
 function within(ms: number): readonly ['within', number] {
   return ['within', ms];

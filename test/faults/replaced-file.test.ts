@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { truncate } from 'node:fs/promises';
+import { cp, mkdtemp, rm, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type RunningCommand, runCommand, startCommand } from '../support/command.ts';
 import { post } from '../support/targets.ts';
 import { temporaryDirectory } from '../support/service.ts';
@@ -111,16 +112,28 @@ describe.each(Object.entries(WAYS))('a database file that is %s under its server
   });
 });
 
-/** A server with some memory, and a copy of it that was made by `memory-service backup`. */
-async function startWithCopy(): Promise<{ service: RunningCommand; place: Place }> {
-  const cwd = await temporaryDirectory();
-  const service = await startCommand({ cwd });
-  onTestFinished(() => void service.stop('SIGKILL'));
+/** A memory with a file, and a copy of it that `memory-service backup` made of the running server. */
+let template: string;
+
+beforeAll(async () => {
+  template = await mkdtemp(path.join(tmpdir(), 'memory-replaced-'));
+  const service = await startCommand({ cwd: template });
   const args = { path: 'user/first.md', content: 'first\n' };
   await post(service, { userId: 'alice', tool: 'memory_write', args });
-  const copy = path.join(cwd, 'copy.db');
-  expect((await runCommand({ cwd, args: ['backup', copy] })).code).toBe(0);
-  return { service, place: { filename: path.join(cwd, 'data', 'memory.db'), copy } };
+  const backup = await runCommand({ cwd: template, args: ['backup', 'copy.db'] });
+  expect(backup.code).toBe(0);
+  expect((await service.stop()).code).toBe(0);
+  return () => rm(template, { recursive: true, force: true });
+});
+
+/** A server on that memory, and the copy. */
+async function startWithCopy(): Promise<{ service: RunningCommand; place: Place }> {
+  const cwd = await temporaryDirectory();
+  await cp(template, cwd, { recursive: true });
+  const service = await startCommand({ cwd });
+  onTestFinished(() => void service.stop('SIGKILL'));
+  const place = { filename: path.join(cwd, 'data', 'memory.db'), copy: path.join(cwd, 'copy.db') };
+  return { service, place };
 }
 
 /** The next server has every write that was acknowledged. */

@@ -61,13 +61,14 @@ const CLUSTER_PARTS = [
 ];
 
 /**
- * Finds or installs every part, and with `isCluster` those of a cluster too. Ends the process with
- * the exact command where it cannot.
+ * Finds or installs every part, with `isCluster` those of a cluster too, and with `isRules` MariaDB
+ * alone. Ends the process with the exact command where it cannot.
  *
- * @param {{ isCluster?: boolean }} [options]
+ * @param {{ isCluster?: boolean, isRules?: boolean }} [options]
  */
-export async function prepareParts({ isCluster = false } = {}) {
-  const parts = isCluster ? [...PARTS, ...CLUSTER_PARTS] : PARTS;
+export async function prepareParts({ isCluster = false, isRules = false } = {}) {
+  const needed = isRules ? PARTS.filter(({ name }) => name === 'MariaDB') : PARTS;
+  const parts = isCluster ? [...needed, ...CLUSTER_PARTS] : needed;
   const packages = parts.filter((part) => !part.find()).flatMap((part) => part.debian);
   if (packages.length === 0) return;
   const install = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;

@@ -7,7 +7,7 @@ import {
   type Page,
   type Request,
 } from 'playwright-core';
-import { afterAll, expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import { ADMIN_SECRET, type LiveServer, serveCore } from '../../core/http/serve.ts';
 import { findChromium } from '../../support/chromium.mjs';
@@ -46,11 +46,8 @@ vi.setConfig({ testTimeout: 3 * PATIENCE_MS });
 /** What pages have asked for and not got yet. */
 const asked = new WeakMap<Page, Set<Request>>();
 
+/** Of all files of a worker: it ends with it. */
 let browser: Browser | null = null;
-afterAll(async () => {
-  await browser?.close();
-  browser = null;
-});
 
 async function sharedBrowser(): Promise<Browser> {
   const executablePath = findChromium();

@@ -1,9 +1,10 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Verification } from '../../../core/contracts/admin.ts';
 import { encodeDelta } from '../../../core/history/delta/codec.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { temporaryDatabase } from '../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
 
 interface DamagedServer extends LiveServer {
@@ -15,9 +16,29 @@ interface DamagedServer extends LiveServer {
   ready(): Promise<string>;
 }
 
-/** A service whose file `user/tea.md` has three versions, and whose `user/gone.md` is deleted. */
+let tea: Promise<Buffer> | undefined;
+
+/** A database whose file `user/tea.md` has three versions, and whose `user/gone.md` is deleted. */
+async function makeTea(): Promise<Buffer> {
+  const filename = await temporaryDatabase();
+  const core = await openCore({ storage: sqlite({ filename }), tools: { delete: true } });
+  for (const content of ['green\n', 'green\nblack\n', 'green\nblack\nwhite\n']) {
+    await call(core, 'alice', 'memory_write', { path: 'user/tea.md', content });
+  }
+  await call(core, 'alice', 'memory_write', { path: 'user/gone.md', content: 'soon gone\n' });
+  await call(core, 'alice', 'memory_delete', { path: 'user/gone.md' });
+  await core.indexer.drain();
+  await core.close();
+  return await readFile(filename);
+}
+
+/**
+ * Serves such a database. This process has written nothing to it yet, so damage counts after half a
+ * second: each test would wait for three after a write.
+ */
 async function serveTea(): Promise<DamagedServer> {
   const filename = await temporaryDatabase();
+  await writeFile(filename, await (tea ??= makeTea()));
   const service = await serveCore({
     storage: sqlite({ filename }),
     tools: { delete: true },
@@ -27,13 +48,6 @@ async function serveTea(): Promise<DamagedServer> {
       body: { context: { userId: 'alice' }, arguments: args },
       headers: asAgent,
     });
-  for (const content of ['green\n', 'green\nblack\n', 'green\nblack\nwhite\n']) {
-    const { status } = await execute('memory_write', { path: 'user/tea.md', content });
-    expect(status).toBe(200);
-  }
-  await execute('memory_write', { path: 'user/gone.md', content: 'soon gone\n' });
-  expect((await execute('memory_delete', { path: 'user/gone.md' })).status).toBe(200);
-  await service.core.indexer.drain();
   return {
     ...service,
     execute,

@@ -95,7 +95,7 @@ describe('the docs', () => {
     expect((await service.request('GET', '/memory/v1/docs/late.md')).status).toBe(404);
   });
 
-  it('give a listed page or 404, for 10,000 paths', async () => {
+  it('give a listed page or 404, for any path', async () => {
     const pieces = fc.constantFrom(
       ...[
         '..',
@@ -133,7 +133,7 @@ describe('the docs', () => {
       ],
     );
     const paths = fc.sample(fc.array(pieces, { minLength: 1, maxLength: 6 }), {
-      numRuns: 10_000,
+      numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 1_000 : 10_000,
       seed: 7,
     });
     const allowed = new Set([...listed.values()]);

@@ -8,8 +8,8 @@ import { call, openCore } from '../../support/service.ts';
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
 const LIMIT_MS = isRelease ? 1_800_000 : 240_000;
-const CALLS = isRelease ? 10_000 : isMariadb ? 200 : 2_000;
-const USERS = isMariadb && !isRelease ? 10 : 50;
+const CALLS = isRelease ? 10_000 : isMariadb ? 100 : 600;
+const USERS = isRelease ? 50 : 10;
 
 /** A token in two words: a caller may ask with the first, and is never to hear the second. */
 const known = (n: number): string => `knock${n}word`;

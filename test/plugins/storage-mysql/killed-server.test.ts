@@ -8,7 +8,7 @@ import { inProcess, patient } from '../../support/targets.ts';
 import { seededRandom, Workload } from '../../support/workload.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const KILLS = isRelease ? 100 : 5;
+const KILLS = isRelease ? 100 : 2;
 const WRITERS = 8;
 const WRITES_BETWEEN = 15;
 const POLL_MS = 5;

@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { write } from '../../support/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { toScopeId } from '../../../core/storage/schema/scope-id.ts';
@@ -13,10 +13,15 @@ import { quiet } from '../../support/quiet-log.ts';
 
 const USERS = Array.from({ length: 24 }, (_, at) => `u:user${at}` as const);
 
-/** A storage on a MariaDB of its own, with a file of each user, and a connection beside it. */
+/** Of this file's own: it counts the commits of the whole server. */
+let server: Mariadb;
+beforeAll(async () => {
+  server = await startMariadb();
+  return () => server.remove();
+});
+
+/** A storage on a database of its own, with a file of each user, and a connection beside it. */
 async function openWithFiles() {
-  const server: Mariadb = await startMariadb();
-  onTestFinished(() => server.remove());
   const url = await createDatabase(server.port);
   const storage = mysql({ url });
   onTestFinished(() => storage.close());

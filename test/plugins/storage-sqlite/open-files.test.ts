@@ -29,10 +29,10 @@ import { rejection } from '../../support/rejection.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
-const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
-const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
+const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 100 : 5_000;
+const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 60 : 5_000;
 const CHECKPOINTS = ['passive', 'truncate', 'full', 'restart', 'truncate'];
-const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 24;
+const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 24;
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const DAMAGED = { code: 'STORAGE_DAMAGED', status: 500, retryable: false };
 

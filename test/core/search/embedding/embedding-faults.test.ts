@@ -15,8 +15,8 @@ import { startProviderServer } from '../../../support/provider-server/server.ts'
 import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const WRITES = isRelease ? 10_000 : 500;
-const SWITCHES = isRelease ? 300 : 6;
+const WRITES = isRelease ? 10_000 : 100;
+const SWITCHES = isRelease ? 300 : 4;
 const DIMENSIONS = 16;
 /** By default a test has three minutes. */
 const LONG = isRelease ? { timeout: 1_800_000 } : {};

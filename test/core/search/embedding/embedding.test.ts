@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, beforeEach, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../core/contracts/embedder.ts';
@@ -18,7 +17,7 @@ import {
   type ProviderServerOptions,
   startProviderServer,
 } from '../../../support/provider-server/server.ts';
-import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
 
 let server: ProviderServer;
 async function start(options: ProviderServerOptions = {}): Promise<void> {
@@ -74,7 +73,7 @@ async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) =>
     const url = await freshDatabase();
     return (config) => openCore({ storage: mysql({ url }), ...config });
   }
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   return (config) => openCore({ storage: sqlite({ filename }), ...config });
 }
 
