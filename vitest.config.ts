@@ -1,28 +1,36 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-/** Rules of the service that are run a second time, on the MariaDB of the tests. */
+/**
+ * Rules that are run a second time, on the MariaDB of the tests: those whose answer comes from what a
+ * database does by itself (transactions, locks, orders of texts, pages, the search index). What only
+ * computes with what it has read is run on SQLite. test/plugins/storage-mysql runs all rules of the
+ * stores.
+ */
 const ON_BOTH_DATABASES = [
-  'test/core/archive/{existing,round-trip}.test.ts',
+  'test/core/archive/round-trip.test.ts',
   'test/core/erase/erase.test.ts',
   'test/core/files/{commit,files,idempotency}.test.ts',
-  'test/core/history/{blame,line-history,redact,restore,revert-writes,time-travel}.test.ts',
+  'test/core/history/{blame,redact,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/{retention,verify-chain}.test.ts',
-  'test/core/search/{find,hint,search-oracle,time}.test.ts',
+  'test/core/search/{find,search-oracle}.test.ts',
   'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/index/indexer.test.ts',
-  'test/core/subagents/{context,context-fill,remember}.test.ts',
-  'test/core/subagents/remember/{filing,forget,inbox}.test.ts',
+  'test/core/subagents/{context,remember}.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/http/{influence,reembed,undo}.test.ts',
-  'test/core/tools/{foreign-memory,memory_find,memory_move,memory_patch,run-tool}.test.ts',
+  'test/core/tools/{foreign-memory,memory_find,memory_move}.test.ts',
   'test/support/service.test.ts',
 ];
 
-/** Those that take long there, in the release samples. */
+/** More of them for the release, because they take long there, or differ little. */
 const ON_BOTH_FOR_RELEASE = [
-  'test/core/subagents/remember/model-faults.test.ts',
-  'test/core/history/revisions.test.ts',
+  'test/core/archive/existing.test.ts',
+  'test/core/history/{line-history,revisions}.test.ts',
+  'test/core/search/{hint,time}.test.ts',
+  'test/core/subagents/context-fill.test.ts',
+  'test/core/subagents/remember/{filing,forget,inbox,model-faults}.test.ts',
+  'test/core/tools/{memory_patch,run-tool}.test.ts',
 ];
 
 /** What `npm run test:rules` leaves out: whatever starts commands or servers, kills, or opens a browser. */

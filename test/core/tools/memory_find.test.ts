@@ -4,7 +4,8 @@ import { MAX_QUERY_UNITS } from '../../../core/search/rank/query.ts';
 import { call, openCore } from '../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const QUERIES = isRelease ? 200_000 : 1_000;
+const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
+const QUERIES = isRelease ? 200_000 : isMariadb ? 200 : 1_000;
 const LIMIT_MS = isRelease ? 3_000_000 : 300_000;
 
 interface Found {
