@@ -68,7 +68,14 @@ function observeBuilder(prototype: Methods, name: string): void {
     const { then } = builder;
     const built = takeStack();
     builder.then = function (...callbacks) {
-      return building.run(built, () => then.apply(this, callbacks));
+      sending += 1;
+      const sent = building.run(built, () => then.apply(this, callbacks)) as Promise<unknown>;
+      const settle = () => {
+        sending -= 1;
+        if (sending === 0) building.disable();
+      };
+      sent.then(settle, settle);
+      return sent;
     };
     return builder;
   };
@@ -86,6 +93,8 @@ function record(statement: Omit<RecordedStatement, 'from'>): void {
 }
 
 const building = new AsyncLocalStorage<Error>();
+/** While none is sent the store is off: it slows every promise down. */
+let sending = 0;
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What stands between a store and its driver. */
 const BETWEEN =

@@ -325,9 +325,9 @@ describe('a memory that fits', () => {
 
 describe('a memory that does not fit', () => {
   const filler = (name: string, chars: number) => {
-    const lines: string[] = [`# ${name}`, ''];
-    while (lines.join('\n').length < chars) lines.push(`- ${name} entry ${lines.length} of many.`);
-    return `${lines.join('\n')}\n`;
+    let text = `# ${name}\n`;
+    for (let n = 2; text.length < chars; n += 1) text += `\n- ${name} entry ${n} of many.`;
+    return `${text}\n`;
   };
 
   it('has shared memory whole, and of the other what is found', async () => {
