@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { Route } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
-import { call, temporaryDirectory } from '../support/service.ts';
+import { call, temporaryDatabase } from '../support/service.ts';
 import {
   expectCount,
   expectNoProblems,
@@ -16,7 +15,7 @@ import {
 
 describe('the overview', () => {
   it('warns while the database takes no writes', async () => {
-    const filename = join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const opened = await openConsole({
       config: { storage: sqlite({ filename, lockTimeoutMs: 300 }) },
     });

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../core/service.ts';
@@ -7,7 +6,7 @@ import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { freshDatabase, sharedMariadb } from '../support/mariadb.ts';
 import { createDatabase } from '../support/mariadb-server.ts';
-import { temporaryDirectory } from '../support/service.ts';
+import { temporaryDatabase } from '../support/service.ts';
 import { inProcess, patient } from '../support/targets.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
@@ -23,7 +22,7 @@ const DATABASES: readonly [
     'SQLite',
     isRelease ? 5_000 : 50,
     async () => {
-      const filename = path.join(await temporaryDirectory(), 'memory.db');
+      const filename = await temporaryDatabase();
       return { database: filename, open: () => sqlite({ filename }) };
     },
   ],

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { TarEntry } from '../../../core/archive/tar.ts';
 import type { RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
@@ -11,7 +10,7 @@ import { readRows } from '../../../core/lists/page.ts';
 import type { Core } from '../../../core/service.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 import { exportAll, importAll, pack, unpack } from './archives.ts';
 
 /** One of so many changes is tried. */
@@ -20,7 +19,7 @@ const ADMIN = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
 /** A memory with every kind of history, as an archive. */
 async function makeArchive(): Promise<Buffer> {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const options = { tools: { delete: true, move: true }, sharedWrites: true };
   const old = await openCore({ ...options, storage: sqlite({ filename }) });
   const write = async (core: Core, user: string, name: string, content: string) => {

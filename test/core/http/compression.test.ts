@@ -1,6 +1,5 @@
 import http, { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
@@ -10,7 +9,7 @@ import compress from 'koa-compress';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMemoryService, type MemoryService } from '../../../core/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { ADMIN_SECRET, asAdmin, requester } from './serve.ts';
 
 const STREAM = '/v1/admin/observability/events/stream';
@@ -34,7 +33,7 @@ const HOSTS: Record<string, (service: MemoryService) => RequestListener> = {
 };
 
 async function mount(host: string): Promise<{ service: MemoryService; port: number }> {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const service = createMemoryService({ storage: sqlite({ filename }), adminSecret: ADMIN_SECRET });
   await service.ready();
   const server = createServer((HOSTS[host] as (typeof HOSTS)[string])(service));

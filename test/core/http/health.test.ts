@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
@@ -10,7 +9,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
 
 const execute = (
@@ -33,7 +32,7 @@ const DATABASES: Record<
   () => Promise<{ storage: Storage; lock: () => Promise<() => Promise<void>> }>
 > = {
   async sqlite() {
-    const filename = join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const lock = async () => {
       const native = await loadSqliteModule('sqlite3');
       const connection = await native.open(filename, { busyTimeoutMs: 5_000 });

@@ -1,6 +1,5 @@
 import http, { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { bodyParser } from '@koa/bodyparser';
 import Koa from 'koa';
@@ -11,14 +10,14 @@ import { createMemoryService, type MemoryService } from '../../../core/index.ts'
 import { mcp } from '../../../plugins/mcp/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { connect } from '../../plugins/mcp/clients.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { ADMIN_SECRET, API_KEY, asAdmin, asAgent, type Requester, requester } from './serve.ts';
 
 const write = { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x' } };
 const signedIn = { arguments: write.arguments };
 
 async function openService(config: Partial<MemoryServiceConfig> = {}): Promise<MemoryService> {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const service = createMemoryService({
     storage: sqlite({ filename }),
     apiKey: API_KEY,

@@ -1,10 +1,9 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { gateIndex } from '../../support/gated-index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, temporaryDirectory } from '../../support/service.ts';
+import { call, temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, type LiveServer, serveCore } from './serve.ts';
 
 interface IndexStatus {
@@ -27,7 +26,7 @@ async function untilDone(server: LiveServer): Promise<IndexStatus> {
 }
 
 async function serveFile() {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const gate = gateIndex(sqlite({ filename }));
   gate.isOpen = true;
   const server = await serveCore({ storage: gate.storage });

@@ -1,6 +1,5 @@
 import { createServer, request as httpRequest, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { bodyParser } from '@koa/bodyparser';
 import Koa, { type Context } from 'koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -13,7 +12,7 @@ import {
 } from '../../../core/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { skipTime } from '../../support/clock.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { createApp } from '../../../core/http/app.ts';
 import {
   ADMIN_SECRET,
@@ -32,7 +31,7 @@ const write = { arguments: { path: 'user/a.md', content: 'of alice' } };
 const read = { arguments: { path: 'user/a.md' } };
 
 async function openService(config: Partial<MemoryServiceConfig> = {}): Promise<MemoryService> {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const service = createMemoryService({ storage: sqlite({ filename }), ...config });
   onTestFinished(() => service.close());
   return service;

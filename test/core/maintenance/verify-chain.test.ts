@@ -1,6 +1,5 @@
 import { writeOne } from '../../support/write-one.ts';
 import { hash } from 'node:crypto';
-import path from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding, Verification } from '../../../core/contracts/admin.ts';
@@ -20,7 +19,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 import { exportAll, importAll, pack, unpack } from '../archive/archives.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
@@ -45,7 +44,7 @@ async function makeDatabase(): Promise<Database> {
       },
     };
   }
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   return {
     storage: () => sqlite({ filename }),
     run: (sql) => withRawSql(filename, 'sqlite3', (raw) => raw.run(sql, [])),

@@ -13,7 +13,13 @@ import { freshDatabase } from '../../support/mariadb.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { rejection } from '../../support/rejection.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, makeStorage, openCore, temporaryDirectory } from '../../support/service.ts';
+import {
+  call,
+  makeStorage,
+  openCore,
+  temporaryDirectory,
+  temporaryDatabase,
+} from '../../support/service.ts';
 
 const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
 
@@ -210,7 +216,7 @@ describe('memory_find', () => {
 
   it('answers with what stands in a file now, though another instance has written since the last find', async () => {
     const url = isMariadb ? await freshDatabase() : null;
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const open = () =>
       openCore({
         storage: url === null ? sqlite({ filename }) : mysql({ url }),

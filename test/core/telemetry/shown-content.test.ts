@@ -1,11 +1,10 @@
-import path from 'node:path';
 import { expect, it } from 'vitest';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 
 it('shows no content of a damaged revision, and all of the others', async () => {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const core = await openCore({ storage: sqlite({ filename }) });
   const write = (content: string) =>
     call(core, 'alice', 'memory_write', { path: 'user/a.md', content });

@@ -1,10 +1,9 @@
-import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { MINUTE, openDreams } from './dream-service.ts';
 import { proposal, readThree, TEA, writeThree } from './three-files.ts';
 import { withDreamRuns } from '../../support/dream-runs.ts';
@@ -45,7 +44,7 @@ function dying(real: Storage) {
 
 /** What the service says after a process died at its n-th write; `null` when it came to its end. */
 async function dieAt(write: number, isAfter: boolean, mode: 'auto' | 'review') {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const { storage, fuse } = dying(sqlite({ filename }));
   const first = await openDreams({ storage, settings: { dream_mode: mode } });
   await writeThree(first);
@@ -147,7 +146,7 @@ it(
 );
 
 it('a zombie whose lease another one took writes nothing more', async () => {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const service = await openDreams({ storage: sqlite({ filename }) });
   await service.write('alice', 'user/tea.md', TEA);
   service.clock.advance(31 * MINUTE);
@@ -167,7 +166,7 @@ it('a zombie whose lease another one took writes nothing more', async () => {
 });
 
 it('a shutdown ends the run, frees the lease, and leaves the user to the next tick', async () => {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const first = await openDreams({ storage: sqlite({ filename }) });
   await first.write('alice', 'user/tea.md', TEA);
   first.clock.advance(31 * MINUTE);

@@ -1,9 +1,8 @@
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { type DreamService, lines, openDreams, operation, verdicts } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
 
@@ -72,7 +71,7 @@ describe('an undoing whose answer is lost', () => {
 
 describe('a run whose id stands at the writes of another user, too', () => {
   it('shows and undoes the writes of its own user alone', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const service = await openDreams({ storage: sqlite({ filename }) });
     await writeThree(service);
     const run = await service.dream('alice');

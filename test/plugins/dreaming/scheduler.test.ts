@@ -1,9 +1,8 @@
-import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
 import { withDreamRuns } from '../../support/dream-runs.ts';
 
@@ -139,7 +138,7 @@ describe('a tick', () => {
 
 describe('two schedulers on one database (F10)', () => {
   it('dream of each user once, however their ticks meet', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const first = await openDreams({ storage: sqlite({ filename }) });
     const second = await openDreams({
       storage: sqlite({ filename }),
@@ -157,7 +156,7 @@ describe('two schedulers on one database (F10)', () => {
   });
 
   it('dream of no more users at once, taken together, than dream_concurrency says', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const first = await openDreams({
       storage: sqlite({ filename }),
       settings: { dream_concurrency: 2 },
@@ -221,7 +220,7 @@ describe('the scheduler', () => {
   });
 
   it('starts although what was cut off cannot be ended now, and tries again at the next tick', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const real = sqlite({ filename });
     let isDown = true;
     const storage = withDreamRuns(real, (dreams) => ({
@@ -311,7 +310,7 @@ describe('the settings', () => {
   });
 
   it('are the safer ones where a row was spoilt before the start: nothing is dreamed, or nothing written', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const first = await openDreams({ storage: sqlite({ filename }) });
     await first.admin('PUT', 'dream/config', {
       dream_enabled: true,
@@ -353,7 +352,7 @@ describe('the settings', () => {
   });
 
   it('hold their last good value where a row was spoilt by hand, with a warning (T22)', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const service = await openDreams({ storage: sqlite({ filename }) });
     const good = {
       dream_enabled: true,

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Embedder } from '../../../../core/contracts/embedder.ts';
@@ -12,7 +11,7 @@ import { createDatabase } from '../../../support/mariadb-server.ts';
 import { embedWords } from '../../../support/provider-server/embed.ts';
 import { EMBEDDINGS, TRANSPORT } from '../../../support/provider-server/misbehaviour.ts';
 import { startProviderServer } from '../../../support/provider-server/server.ts';
-import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const WRITES = isRelease ? 10_000 : 100;
@@ -32,7 +31,7 @@ const find = async (core: Core, query: string, more: object = {}) =>
 
 /** The same data again, each time it is opened. */
 async function onSqlite(): Promise<() => Storage> {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   return () => sqlite({ filename, synchronous: 'normal' });
 }
 

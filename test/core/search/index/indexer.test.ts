@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Logger } from '../../../../core/contracts/plugin.ts';
@@ -15,7 +14,7 @@ import { gateIndex } from '../../../support/gated-index.ts';
 import { quiet } from '../../../support/quiet-log.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { withRawSql } from '../../../support/raw-sql.ts';
-import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
 
 const write = (core: Core, userId: string, file: string, content: string) =>
   call(core, userId, 'memory_write', { path: file, content });
@@ -25,7 +24,7 @@ const find = async (core: Core, userId: string, query: string) =>
     .result.results;
 
 async function openFile(more: { log?: Logger } = {}) {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   const gate = gateIndex(sqlite({ filename }));
   const core = await openCore({ storage: gate.storage, ...more });
   const index = async () => {

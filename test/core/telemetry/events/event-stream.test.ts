@@ -1,10 +1,9 @@
-import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AdminListedEvent } from '../../../../core/contracts/admin.ts';
 import type { Core } from '../../../../core/service.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 
 interface Watched {
@@ -56,7 +55,7 @@ const read = (core: Core, userId = 'alice') =>
   call(core, userId, 'memory_list', {}).then(({ toolCallId }) => toolCallId);
 
 async function twoOnOneFile(): Promise<[Core, Core]> {
-  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const filename = await temporaryDatabase();
   return [
     await openCore({ storage: sqlite({ filename }) }),
     await openCore({ storage: sqlite({ filename }) }),
@@ -113,7 +112,7 @@ describe('the live stream of events', () => {
   });
 
   it('goes on after a restart', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const filename = await temporaryDatabase();
     const before = await openCore({ storage: sqlite({ filename }) });
     const first = watch(before);
     await first.ready;
