@@ -58,8 +58,8 @@ describe('a disk that fails for two seconds', () => {
 
   beforeAll(async () => {
     if (library === null) return;
-    const ends: (() => unknown)[] = [];
-    shared = await startOnDisk(library, (end) => ends.unshift(end));
+    const ends: (() => Promise<void> | void)[] = [];
+    shared = await startOnDisk(library, (end) => void ends.unshift(end));
     await writeFile(shared, 'first.md');
     return async () => {
       for (const end of ends) await end();
@@ -188,7 +188,7 @@ interface FailingDisk {
 
 async function startOnDisk(
   preload: string,
-  onEnd: (end: () => unknown) => void = onTestFinished,
+  onEnd: (end: () => Promise<void> | void) => void = onTestFinished,
 ): Promise<FailingDisk> {
   const cwd = await mkdtemp(path.join(tmpdir(), 'memory-failing-'));
   onEnd(() => rm(cwd, { recursive: true, force: true }));

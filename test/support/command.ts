@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const BIN = join(ROOT, 'dist/core/cli/bin.cjs');
@@ -43,13 +44,14 @@ export interface RunningCommand {
 
 /** Where a server of these tests runs. */
 const served = new Set<string>();
-/** What this worker has run as a process: a command, with or without a server. */
+/** What the present file has run as a process: a command, with or without a server. */
 const launched = new Set<string>();
+let launchedBy: string | undefined;
 
 /**
- * Runs the built command until it ends. The first time that a worker runs a command without a server,
- * and the first time with one, it is a process, as an installed command is. Its later runs share a
- * process, because the start of Node takes ten times as long as most of them work.
+ * Runs the built command until it ends. The first time that a file of tests runs a command without a
+ * server, and the first time with one, it is a process, as an installed command is. Its later runs
+ * share a process, because the start of Node takes ten times as long as most of them work.
  */
 export async function runCommand(options: CommandOptions): Promise<CommandResult> {
   return needsProcess(options) ? await launch(options).ended : await runInHost(options);
@@ -60,6 +62,9 @@ function needsProcess({ args = [], env = {}, under, program, cwd }: CommandOptio
   if (under !== undefined || program !== undefined || 'NODE_OPTIONS' in env) return true;
   // Those end the process that they run in, and what they opened with it.
   if (name === 'start' || name === 'mcp') return true;
+  const { testPath } = expect.getState();
+  if (launchedBy !== testPath) launched.clear();
+  launchedBy = testPath;
   const run = `${name} ${served.has(cwd) ? 'with' : 'without'} a server`;
   if (launched.has(run)) return false;
   launched.add(run);

@@ -373,7 +373,7 @@ describe('questions go before passages', () => {
   ])(
     'and a batch of %s passages takes a part of the time of a question, samples included',
     async (_what, words) => {
-      const skip = skipTime();
+      const skip = skipTime({ isStill: true });
       const MS_PER_CHAR = 0.1;
       const took: number[] = [];
       const { embedder: steps } = createSteps((texts) => {
@@ -391,7 +391,7 @@ describe('questions go before passages', () => {
   );
 
   it('and a batch shrinks at once when the embedder gets slower, and grows again', async () => {
-    const skip = skipTime();
+    const skip = skipTime({ isStill: true });
     const sizes: number[] = [];
     let msPerText = 1;
     const { embedder: steps } = createSteps((texts) => {
