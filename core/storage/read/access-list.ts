@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { AccessRecord, ScopeKey } from '../../contracts/records.ts';
+import type { AccessRecord, FileKey, ScopeKey } from '../../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../contracts/storage.ts';
 import { assertFileKey } from '../../files/paths.ts';
 import type { KnexConnection, Row } from '../dialect.ts';
@@ -16,51 +16,50 @@ import { ACCESS_ROWS } from '../schema/records.ts';
 
 const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
 
+/** What a walk goes along. */
+type WalkKind = Exclude<keyof typeof INDEXES, 'shared'> | 'revision_id';
+
 type IdColumn = 'tool_call_id' | 'revision_id' | 'trace_id' | 'run_id';
 
-/** Access rows by id, walked along the narrowest index that the filter has. */
+/** The rows of a page that `narrow` finds on an index, and that `more` and the whole filter keep. */
+type Walk = (
+  narrow: Filter,
+  options?: { more?: readonly Filter[]; index?: keyof typeof INDEXES },
+) => Promise<PageResult<AccessRecord>>;
+
+/** The parts of a filter that choose the walk. */
+interface AccessKeys {
+  path: FileKey | null;
+  range: PrefixRange;
+  ids: ReadonlyMap<IdColumn, Buffer>;
+  userId: string | null;
+}
+
+/**
+ * Access rows by id, walked along the narrowest index that the filter has:
+ *
+ * 1. `toKeys` finds scope, path and ids; where no row can match, nothing is read.
+ * 2. `chooseWalk` chooses the index.
+ * 3. What the index can't decide is left to `toFilters`.
+ * 4. The rows are read in one walk, or in two whose pages are merged.
+ */
 export async function listAccess(
   connection: KnexConnection,
   filter: AccessFilter,
   page: PageRequest,
 ): Promise<PageResult<AccessRecord>> {
   const idPage = toIdPage(page);
-  const path = filter.path ?? null;
-  if (path !== null) assertFileKey(path);
-  if (path !== null && typeof filter.scope === 'string' && path.scope !== filter.scope)
-    return EMPTY;
-  const range = toScopedRange(path?.scope ?? filter.scope ?? null, filter.prefix ?? '');
-  if (range.kind === 'none') return EMPTY;
-  if (range.kind === 'scope' && !(await hasScope(connection, range.scope))) return EMPTY;
-
-  const ids = parseIds({
-    tool_call_id: filter.toolCallId,
-    revision_id: filter.revisionId,
-    trace_id: filter.traceId,
-    run_id: filter.runId,
-  });
-  if (ids === null) return EMPTY;
-  const times = withinTimes('a', await readIdSkew(connection), filter);
-  const filters: Filter[] = [
-    ...times.filters,
-    ...matches({ 'a.actor': filter.actor, 'a.tool': filter.tool, 'a.action': filter.action }),
-  ];
-  const { actions } = filter;
-  if (Array.isArray(actions)) filters.push((query) => void query.whereIn('a.action', actions));
-
-  const userId = filter.userId ?? null;
-  if (userId !== null) filters.push((query) => isFor(query, userId));
-
+  const keys = await toKeys(connection, filter);
+  if (keys === null) return EMPTY;
+  const { range, ids, userId } = keys;
   const by = chooseWalk(filter, ids, range);
-  for (const [column, bytes] of ids)
-    if (column !== by) filters.push(...matches({ [`a.${column}`]: bytes }));
-  if (by !== 'outcome') filters.push(...matches({ 'a.outcome': filter.outcome }));
-  if (range.kind !== 'all') filters.push((query) => inRange(query, range));
+  const times = withinTimes('a', await readIdSkew(connection), filter);
+  const filters = [...times.filters, ...toFilters(filter, { ...keys, by })];
+  const isScopeRead = range.kind !== 'all' || userId !== null;
 
-  const walkOf = (
-    narrow: Filter,
-    more: readonly Filter[],
-    index: keyof typeof INDEXES = by === 'revision_id' ? 'path' : by,
+  const walk: Walk = (
+    narrow,
+    { more = [], index = by === 'revision_id' ? 'path' : by }: Parameters<Walk>[1] = {},
   ) =>
     readPage(connection, {
       ...idPage,
@@ -72,8 +71,7 @@ export async function listAccess(
       },
       bounds: times.walk,
       join: (query) => {
-        if (range.kind !== 'all' || userId !== null)
-          query.joinRaw('cross join svc_scope s on s.scope_id = a.scope_id');
+        if (isScopeRead) query.joinRaw('cross join svc_scope s on s.scope_id = a.scope_id');
       },
       complete: (query) => {
         query
@@ -87,59 +85,114 @@ export async function listAccess(
 
   switch (by) {
     case 'path': {
-      // The rows of the file, and rows of its path from before the file existed.
-      const key = path as NonNullable<typeof path>;
-      const fileNo = await findFileNo(connection, key);
-      const scopeId = toScopeId(key.scope);
-      const without = await walkOf(
-        (query) => void query.where('a.scope_id', scopeId).whereNull('a.file_no'),
-        [(query) => void query.where('a.path', key.path)],
-      );
-      if (fileNo === null) return without;
-      const of = await walkOf(
-        (query) => void query.where({ 'a.scope_id': scopeId, 'a.file_no': fileNo }),
-        [],
-      );
-      return mergePages(of, without, page);
+      const [of, without] = await walkFile(connection, walk, keys.path as FileKey);
+      return of === null ? without : mergePages(of, without, page);
     }
     case 'user': {
-      const own = await walkOf(
-        (query) => void query.where('a.scope_id', toScopeId(toUserScope(userId ?? ''))),
-        [],
-      );
-      const shared = await walkOf(
-        (query) => void query.where('a.user_id', userId ?? ''),
-        [],
-        'shared',
-      );
+      const [own, shared] = await walkUser(walk, userId ?? '');
       return mergePages(own, shared, page);
     }
-    case 'revision_id': {
-      // The revision belongs to one file, whose index finds the rows. If the revision was pruned,
-      // the file is unknown and all rows are walked.
-      const revisionId = ids.get(by) as Buffer;
-      const file = await findFileOfRevision(connection, revisionId);
-      const ofRevision: Filter = (query) => void query.where('a.revision_id', revisionId);
-      return file === null
-        ? await walkOf(() => undefined, [ofRevision], 'id')
-        : await walkOf((query) => void query.where(file), [ofRevision]);
-    }
+    case 'revision_id':
+      return await walkRevision(connection, walk, ids.get(by) as Buffer);
     case 'scope':
-      return await walkOf((query) => void query.where('a.scope_id', scopeIdOf(range)), []);
+      return await walk((query) => void query.where('a.scope_id', scopeIdOf(range)));
     case 'outcome':
-      return await walkOf(
+      return await walk(
         (query) =>
           void query.where('a.outcome', filter.outcome ?? '').whereRaw("a.outcome <> 'ok'"),
-        [],
       );
     case 'id':
-      return await walkOf(() => undefined, []);
+      return await walk(() => undefined);
     default:
-      return await walkOf(
+      return await walk(
         (query) => void query.where(`a.${by}`, ids.get(by) as Buffer).whereNotNull(`a.${by}`),
-        [],
       );
   }
+}
+
+/** `null` where no row can match: another scope than the path's, an unknown scope, a malformed id. */
+async function toKeys(
+  connection: KnexConnection,
+  filter: AccessFilter,
+): Promise<AccessKeys | null> {
+  const path = filter.path ?? null;
+  if (path !== null) assertFileKey(path);
+  if (path !== null && typeof filter.scope === 'string' && path.scope !== filter.scope) return null;
+  const range = toScopedRange(path?.scope ?? filter.scope ?? null, filter.prefix ?? '');
+  if (range.kind === 'none') return null;
+  if (range.kind === 'scope' && !(await hasScope(connection, range.scope))) return null;
+  const ids = parseIds({
+    tool_call_id: filter.toolCallId,
+    revision_id: filter.revisionId,
+    trace_id: filter.traceId,
+    run_id: filter.runId,
+  });
+  return ids === null ? null : { path, range, ids, userId: filter.userId ?? null };
+}
+
+/** What each row is compared with, except what the walk `by` finds alone. */
+function toFilters(
+  filter: AccessFilter,
+  { range, ids, userId, by }: AccessKeys & { by: WalkKind },
+): Filter[] {
+  const { actions } = filter;
+  const filters = matches({
+    'a.actor': filter.actor,
+    'a.tool': filter.tool,
+    'a.action': filter.action,
+  });
+  if (Array.isArray(actions)) filters.push((query) => void query.whereIn('a.action', actions));
+  if (userId !== null) filters.push((query) => isFor(query, userId));
+  for (const [column, bytes] of ids)
+    if (column !== by) filters.push(...matches({ [`a.${column}`]: bytes }));
+  if (by !== 'outcome') filters.push(...matches({ 'a.outcome': filter.outcome }));
+  if (range.kind !== 'all') filters.push((query) => inRange(query, range));
+  return filters;
+}
+
+/** The rows of the file, if there is one, and rows of its path from before the file existed. */
+async function walkFile(
+  connection: KnexConnection,
+  walk: Walk,
+  { scope, path }: FileKey,
+): Promise<[of: PageResult<AccessRecord> | null, without: PageResult<AccessRecord>]> {
+  const fileNo = await findFileNo(connection, { scope, path });
+  const scopeId = toScopeId(scope);
+  const without = await walk(
+    (query) => void query.where('a.scope_id', scopeId).whereNull('a.file_no'),
+    { more: [(query) => void query.where('a.path', path)] },
+  );
+  if (fileNo === null) return [null, without];
+  const of = await walk(
+    (query) => void query.where({ 'a.scope_id': scopeId, 'a.file_no': fileNo }),
+  );
+  return [of, without];
+}
+
+/** The rows in the user's own memory, and those for the user in shared memory. */
+async function walkUser(
+  walk: Walk,
+  userId: string,
+): Promise<[own: PageResult<AccessRecord>, shared: PageResult<AccessRecord>]> {
+  const own = await walk((query) => void query.where('a.scope_id', toScopeId(toUserScope(userId))));
+  const shared = await walk((query) => void query.where('a.user_id', userId), { index: 'shared' });
+  return [own, shared];
+}
+
+/**
+ * The revision belongs to one file, whose index finds the rows. If the revision was pruned, the file
+ * is unknown and all rows are walked.
+ */
+async function walkRevision(
+  connection: KnexConnection,
+  walk: Walk,
+  revisionId: Buffer,
+): Promise<PageResult<AccessRecord>> {
+  const file = await findFileOfRevision(connection, revisionId);
+  const more: Filter[] = [(query) => void query.where('a.revision_id', revisionId)];
+  return file === null
+    ? await walk(() => undefined, { more, index: 'id' })
+    : await walk((query) => void query.where(file), { more });
 }
 
 const INDEXES = {
@@ -159,7 +212,7 @@ function chooseWalk(
   filter: AccessFilter,
   ids: ReadonlyMap<IdColumn, Buffer>,
   range: PrefixRange,
-): Exclude<keyof typeof INDEXES, 'shared'> | 'revision_id' {
+): WalkKind {
   if (ids.has('tool_call_id')) return 'tool_call_id';
   if (ids.has('trace_id')) return 'trace_id';
   if (ids.has('run_id')) return 'run_id';
