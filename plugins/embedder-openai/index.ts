@@ -7,10 +7,12 @@ import type { MemoryError } from '../../core/errors.ts';
 import { createPause } from '../../core/time/pause.ts';
 import { type ProviderFailure, readFailure } from '../../core/providers/provider-failure.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
-import { ProviderFault, toFault } from '../provider-http/fault.ts';
+import { ProviderFault } from '../provider-http/fault.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
 import { type AnswerLimits, awaitAnswer } from '../provider-http/read-answer.ts';
+import { BatchSize } from './batch-size.ts';
+import { KnownFormat, type RequestFormat } from './request-format.ts';
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 
@@ -86,12 +88,8 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
   const known = family?.dimensions ?? null;
   const dimensions = settings.dimensions ?? known ?? missingDimensions(model);
   const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
-  let format: RequestFormat = { encoding: true, dimensions: dimensions !== known };
-  /** Whether a request of this format went through: then a refusal has another reason. */
-  let isProven = false;
-  /** The most texts of a request that the server takes, and that it embeds in time. */
-  let taken = batchSize;
-  let inTime = batchSize;
+  const format = new KnownFormat({ encoding: true, dimensions: dimensions !== known });
+  const size = new BatchSize({ most: batchSize, timeoutMs });
 
   async function request(
     input: readonly string[],
@@ -106,41 +104,21 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
       ...(own.dimensions ? { dimensions } : {}),
     };
     const answer = await awaitAnswer(client.post('/embeddings', { body, signal }));
-    const read = await readAnswer(answer, input.length, dimensions);
-    // Only what went through says that the format was the matter.
-    [format, isProven] = [own, true];
-    return read;
+    return await readAnswer(answer, input.length, dimensions);
   }
 
-  /** Sends the request in the known format, and in others while none was ever taken. */
-  async function ask(input: readonly string[], signal: AbortSignal): Promise<Answer> {
-    try {
-      return await request(input, signal, format);
-    } catch (error) {
-      const fault = toFault(error);
-      if (!isRefused(fault)) throw error;
-      for (const other of isProven ? named(format, fault) : otherFormats(format, fault)) {
-        try {
-          return await request(input, signal, other);
-        } catch (again) {
-          if (!isRefused(toFault(again))) throw again;
-        }
-      }
-      throw error;
-    }
-  }
-
+  /** Embeds a batch, in halves if the server finds it too large or takes too long. */
   async function embedBatch(
     batch: readonly string[],
     options: EmbedOptions,
   ): Promise<Float32Array[]> {
     const begin = performance.now();
     try {
-      const answer = await call(options, (signal) => ask(batch, signal));
+      const answer = await call(options, (signal) =>
+        format.send((own) => request(batch, signal, own)),
+      );
       options.onTokens?.(answer.tokens);
-      const tookMs = performance.now() - begin;
-      if (batch.length >= inTime && tookMs < timeoutMs / 4)
-        inTime = Math.min(2 * inTime, batchSize);
+      size.noteSuccess(batch.length, performance.now() - begin);
       return answer.vectors;
     } catch (error) {
       const failure = readFailure((error as MemoryError).details);
@@ -151,11 +129,11 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
       }
       const half = Math.ceil(batch.length / 2);
       // Known at once: the caller may give up before the half is done.
-      if (isSlow) inTime = Math.min(inTime, half);
+      if (isSlow) size.noteSlow(half);
       const first = await embedBatch(batch.slice(0, half), options);
       const second = await embedBatch(batch.slice(half), options);
       // One text that is refused on its own says nothing of the number.
-      if (isLarge) taken = Math.min(taken, half);
+      if (isLarge) size.noteTooLarge(half);
       return [...first, ...second];
     }
   }
@@ -169,49 +147,12 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     async embed(texts, options) {
       const vectors: Float32Array[] = [];
       while (vectors.length < texts.length) {
-        const batch = texts.slice(vectors.length, vectors.length + Math.min(taken, inTime));
+        const batch = texts.slice(vectors.length, vectors.length + size.texts);
         vectors.push(...(await embedBatch(batch, options)));
       }
       return vectors;
     },
   };
-}
-
-/** What a request says beside the texts; detected from refusals and cached. */
-interface RequestFormat {
-  /** Voyage refuses `float`, others the parameter. */
-  encoding: boolean;
-  dimensions: boolean;
-}
-
-function isRefused({ reason, status }: ProviderFault): boolean {
-  return reason === 'rejected' && [400, 415, 422].includes(status ?? 400);
-}
-
-/** The formats to try after a refusal: first what it names. */
-function otherFormats(format: RequestFormat, fault: ProviderFault): RequestFormat[] {
-  const both = { encoding: false, dimensions: false };
-  const others = [
-    ...named(format, fault),
-    { ...format, dimensions: false },
-    { ...format, encoding: false },
-    both,
-  ];
-  return others.filter(
-    (other, at) => !isSame(other, format) && others.findIndex((each) => isSame(each, other)) === at,
-  );
-}
-
-function named(format: RequestFormat, { said }: ProviderFault): RequestFormat[] {
-  if (format.encoding && /encoding_?format/i.test(said)) return [{ ...format, encoding: false }];
-  if (format.dimensions && /dimension|matryoshka/i.test(said)) {
-    return [{ ...format, dimensions: false }];
-  }
-  return [];
-}
-
-function isSame(left: RequestFormat, right: RequestFormat): boolean {
-  return left.encoding === right.encoding && left.dimensions === right.dimensions;
 }
 
 /** The limit of a gateway before the server counts as well. */
