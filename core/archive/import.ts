@@ -403,106 +403,181 @@ class Room {
 }
 
 /** The second pass of an import. */
-async function* write(
-  deps: ImportDependencies,
-  open: OpenArchive,
-  work: Work & { startedAt: number },
-): Imported {
-  const { files } = deps;
-  const { plan, startedAt, onExisting, caller, from } = work;
+async function* write(deps: ImportDependencies, open: OpenArchive, work: WriteWork): Imported {
   const counter = new Counter(false);
-  const traceId = caller?.traceId ?? null;
-  const writeOptions = { traceId, startedAt, audit: null };
-  const toAudit = (details: Record<string, unknown>): AuditEntry => ({
-    ...{ action: 'memory.import', target: plan.manifest.userId ?? 'all', details },
-    ...{ address: caller?.address ?? null, traceId },
-  });
-  let audit: AuditEntry | null = toAudit({
-    ...{ step: 'begin', onExisting, files: plan.files, history: plan.manifest.history },
-    ...(from === undefined ? {} : { from }),
-  });
-  const takeAudit = (): AuditEntry | null => {
-    const taken = audit;
-    audit = null;
-    return taken;
-  };
-
+  const audit = new ImportAudit(deps, work);
+  const writer = new ArchiveWriter(deps, work, audit);
+  const bad = new BadFiles(work);
   let isComplete = false;
   try {
-    /** The file before those of a batch. */
-    let last: FileKey | null = null;
-    const bad = new BadFiles(work);
     for await (const batch of inBatches(read(deps, open, bad.add))) {
       yield* bad.take();
       const [first] = batch;
       if (first?.type === 'older') {
-        if (plan.merged.has(first.key.scope)) continue;
-        // Without its newer revisions, or with ids of others, there is nothing to join on to.
-        if (await takesId(deps.storage, first)) continue;
-        await files.importOlder(first.key, first.revisions, writeOptions);
+        await writer.writeOlder(first);
         continue;
       }
       if (first?.type === 'chain') {
-        if (last === null || plan.merged.has(first.scope) || first.absent.length === 0) continue;
-        await files.importPruned(last, first.absent, writeOptions);
+        await writer.writePruned(first);
         continue;
       }
-      const importOne = async (file: ArchivedFile): Promise<ImportOutcome | SkippedItem> => {
-        const asked = toImport(file, work);
-        const isTaken = asked.restored !== null && (await takesId(deps.storage, file));
-        const given = isTaken ? { ...asked, restored: null } : asked;
-        if (given.restored !== null && isFirst(file)) {
-          given.chain = plan.chains.get(file.key.scope) ?? null;
-        }
-        const taken = takeAudit();
-        try {
-          return await files.importFile(given, { ...writeOptions, audit: taken });
-        } catch (error) {
-          const reason = work.goesOn === true ? findReason(error) : null;
-          if (!isErased(error) && reason === null) throw error;
-          audit = taken;
-          if (reason !== null) return { item: toPhysicalPath(file.key), reason };
-          plan.merged.add(file.key.scope);
-          return 'skipped';
-        }
-      };
-      const pending = batch.filter((each) => each.type === 'file');
-      const firsts = new Set(
-        pending.filter(({ key }, index) => key.scope !== (pending[index - 1]?.key ?? last)?.scope),
-      );
-      const isFirst = (file: ArchivedFile): boolean => firsts.has(file);
-      const outcomes = new Map<ArchivedFile, ImportOutcome | SkippedItem>();
-      const importAll = async (files: readonly ArchivedFile[]): Promise<void> => {
-        const settled = await Promise.allSettled(files.map(importOne));
-        throwFirst(settled);
-        for (const [index, file] of files.entries()) {
-          const { value } = settled[index] as PromiseFulfilledResult<ImportOutcome | SkippedItem>;
-          outcomes.set(file, value);
-        }
-      };
-      // Alone, so that no write comes before the audit row.
-      if (audit !== null) await importAll(pending.slice(0, 1));
-      // The first file of a scope brings the head of its chain.
-      await importAll(pending.filter((file) => isFirst(file) && !outcomes.has(file)));
-      for (const file of firsts) {
-        const outcome = outcomes.get(file);
-        if (outcome !== 'restored' && outcome !== 'unchanged') plan.merged.add(file.key.scope);
-      }
-      await importAll(pending.filter((file) => !outcomes.has(file)));
-      for (const file of pending) {
-        last = file.key;
-        const outcome = outcomes.get(file) as ImportOutcome | SkippedItem;
-        yield typeof outcome === 'string' ? counter.count(file.key, outcome) : outcome;
+      const written = await writer.writeFiles(batch.filter((each) => each.type === 'file'));
+      for (const [{ key }, outcome] of written) {
+        yield typeof outcome === 'string' ? counter.count(key, outcome) : outcome;
       }
     }
     yield* bad.take();
     isComplete = true;
     return counter.summary;
   } finally {
-    const begin = takeAudit();
-    if (begin !== null) await writeAudit(deps, begin);
-    const { dryRun: _, ...counts } = counter.summary;
-    await writeAudit(deps, toAudit({ step: 'end', isComplete, ...counts }));
+    await audit.end(counter.summary, { isComplete });
+  }
+}
+
+type WriteWork = Work & { startedAt: number };
+
+/** The two audit rows of an import. */
+class ImportAudit {
+  readonly #deps: ImportDependencies;
+  readonly #work: WriteWork;
+  /** The first row, until a write has taken it into its transaction. */
+  #begin: AuditEntry | null;
+
+  constructor(deps: ImportDependencies, work: WriteWork) {
+    this.#deps = deps;
+    this.#work = work;
+    const { plan, onExisting, from } = work;
+    this.#begin = this.#toEntry({
+      step: 'begin',
+      onExisting,
+      files: plan.files,
+      history: plan.manifest.history,
+      ...(from === undefined ? {} : { from }),
+    });
+  }
+
+  get isWaiting(): boolean {
+    return this.#begin !== null;
+  }
+
+  /** The first row, for the transaction of the first write; `null` if another write has it. */
+  take(): AuditEntry | null {
+    const taken = this.#begin;
+    this.#begin = null;
+    return taken;
+  }
+
+  /** For the next write, because the one that took it failed. */
+  giveBack(taken: AuditEntry | null): void {
+    this.#begin = taken;
+  }
+
+  async end(
+    { dryRun: _, ...counts }: ImportSummary,
+    { isComplete }: { isComplete: boolean },
+  ): Promise<void> {
+    const begin = this.take();
+    if (begin !== null) await writeAudit(this.#deps, begin);
+    await writeAudit(this.#deps, this.#toEntry({ step: 'end', isComplete, ...counts }));
+  }
+
+  #toEntry(details: Record<string, unknown>): AuditEntry {
+    const { plan, caller } = this.#work;
+    return {
+      action: 'memory.import',
+      target: plan.manifest.userId ?? 'all',
+      details,
+      address: caller?.address ?? null,
+      traceId: caller?.traceId ?? null,
+    };
+  }
+}
+
+/** What became of a file, or why it was skipped. */
+type Written = ImportOutcome | SkippedItem;
+
+/** Writes the items of an archive in their order. */
+class ArchiveWriter {
+  readonly #deps: ImportDependencies;
+  readonly #work: WriteWork;
+  readonly #audit: ImportAudit;
+  readonly #writeOptions: { traceId: string | null; startedAt: number; audit: null };
+  /** The file before those of a batch. */
+  #last: FileKey | null = null;
+
+  constructor(deps: ImportDependencies, work: WriteWork, audit: ImportAudit) {
+    this.#deps = deps;
+    this.#work = work;
+    this.#audit = audit;
+    const { caller, startedAt } = work;
+    this.#writeOptions = { traceId: caller?.traceId ?? null, startedAt, audit: null };
+  }
+
+  async writeOlder(older: OlderRevisions): Promise<void> {
+    const { storage, files } = this.#deps;
+    if (this.#work.plan.merged.has(older.key.scope)) return;
+    // Without its newer revisions, or with ids of others, there is nothing to join on to.
+    if (await takesId(storage, older)) return;
+    await files.importOlder(older.key, older.revisions, this.#writeOptions);
+  }
+
+  async writePruned({ scope, absent }: ArchivedChain): Promise<void> {
+    const last = this.#last;
+    if (last === null || this.#work.plan.merged.has(scope) || absent.length === 0) return;
+    await this.#deps.files.importPruned(last, absent, this.#writeOptions);
+  }
+
+  /**
+   * Writes a batch of files at once, except:
+   *
+   * 1. One file alone while the audit row waits, so that no write comes before it.
+   * 2. The first file of each scope before the others, because it brings the head of its chain.
+   */
+  async writeFiles(files: readonly ArchivedFile[]): Promise<ReadonlyMap<ArchivedFile, Written>> {
+    const { merged } = this.#work.plan;
+    const firsts = new Set(
+      files.filter(({ key }, index) => key.scope !== (files[index - 1]?.key ?? this.#last)?.scope),
+    );
+    const outcomes = new Map<ArchivedFile, Written>();
+    const writeAll = async (some: readonly ArchivedFile[]): Promise<void> => {
+      const settled = await Promise.allSettled(
+        some.map((file) => this.#writeFile(file, { isFirst: firsts.has(file) })),
+      );
+      throwFirst(settled);
+      for (const [index, file] of some.entries()) {
+        const { value } = settled[index] as PromiseFulfilledResult<Written>;
+        outcomes.set(file, value);
+      }
+    };
+    if (this.#audit.isWaiting) await writeAll(files.slice(0, 1));
+    await writeAll(files.filter((file) => firsts.has(file) && !outcomes.has(file)));
+    for (const file of firsts) {
+      const outcome = outcomes.get(file);
+      if (outcome !== 'restored' && outcome !== 'unchanged') merged.add(file.key.scope);
+    }
+    await writeAll(files.filter((file) => !outcomes.has(file)));
+    this.#last = files.at(-1)?.key ?? this.#last;
+    return new Map(files.map((file) => [file, outcomes.get(file) as Written]));
+  }
+
+  async #writeFile(file: ArchivedFile, { isFirst }: { isFirst: boolean }): Promise<Written> {
+    const { storage, files } = this.#deps;
+    const { plan, goesOn } = this.#work;
+    const asked = toImport(file, this.#work);
+    const isTaken = asked.restored !== null && (await takesId(storage, file));
+    const given = isTaken ? { ...asked, restored: null } : asked;
+    if (given.restored !== null && isFirst) given.chain = plan.chains.get(file.key.scope) ?? null;
+    const audit = this.#audit.take();
+    try {
+      return await files.importFile(given, { ...this.#writeOptions, audit });
+    } catch (error) {
+      const reason = goesOn === true ? findReason(error) : null;
+      if (!isErased(error) && reason === null) throw error;
+      this.#audit.giveBack(audit);
+      if (reason !== null) return { item: toPhysicalPath(file.key), reason };
+      plan.merged.add(file.key.scope);
+      return 'skipped';
+    }
   }
 }
 
