@@ -10,7 +10,7 @@ import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { isUuid, isUuid7 } from '../ids/ids.ts';
-import { createPause, inSlices } from '../time/pause.ts';
+import { createPause, inSlices, type Pause } from '../time/pause.ts';
 import {
   ARCHIVE_VERSION,
   ArchiveManifest,
@@ -120,70 +120,89 @@ export async function* readArchive(
     throw invalidArchive(`The archive does not start with ${ARCHIVE_PATHS.manifest}.`);
   }
   const manifest = await parseManifest(first.value.content);
-  const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
-  const order = new PathOrder(manifest);
   const pause = createPause();
-  const context = { maxFileBytes, latest: now + CLOCK_SKEW_MS, pause };
-  let content: { key: FileKey; text: string } | null = null;
-  let history: HistoryReader | null = null;
-  let chain = null as ChainReader | null;
-  const endChain = (): void => {
-    if (chain?.isOpen === true)
-      throw invalidArchive(`The chain of ${quote(chain.path)} is missing.`);
-  };
-
+  const reader = new EntryReader(manifest, { maxFileBytes, now, onBadFile, pause });
   for await (const entry of entries) {
     await pause();
-    if (history?.isOpen === true && !entry.path.startsWith(ARCHIVE_PATHS.history)) {
-      throw invalidArchive(`The history of ${quote(history.path)} is not complete.`);
-    }
     if (entry.path === ARCHIVE_PATHS.totals) {
-      if (content !== null) throw lacksHistory(content.key);
-      endChain();
-      const written = await parseJson(entry.content, checkTotals, entry.path);
-      for (const name of Object.keys(totals) as (keyof ArchiveTotals)[]) {
-        if (totals[name] === written[name]) continue;
-        throw invalidArchive(
-          `${ARCHIVE_PATHS.totals} says ${written[name]} ${name}; the archive holds ${totals[name]}.`,
-        );
-      }
+      await reader.readTotals(entry);
       const more = await entries.next();
       if (more.done !== true) {
         throw invalidArchive(`${quote(more.value.path)} stands after ${ARCHIVE_PATHS.totals}.`);
       }
       return manifest;
     }
-    if (entry.path.startsWith(ARCHIVE_PATHS.chain)) {
-      const [headLine = '', ...lines] = splitLines(entry);
-      const head = await parseJson(headLine, checkChainHead, entry.path);
-      if (content !== null) throw lacksHistory(content.key);
-      const isNamed = entry.path === `${ARCHIVE_PATHS.chain}${head.path}${head.part}.jsonl`;
-      if (chain === null || !isNamed || lines.length > PART_LINES) {
-        throw invalidArchive(`${quote(entry.path)} is out of place, or names another scope.`);
-      }
-      const parsed: ChainLine[] = [];
-      for (const line of lines) parsed.push(await parseJson(line, checkChainLine, entry.path));
-      yield await chain.read(head, parsed);
-      continue;
+    const item = await reader.read(entry);
+    if (item !== null) yield item;
+  }
+  throw invalidArchive(`The archive is cut off: ${ARCHIVE_PATHS.totals} is missing.`);
+}
+
+/** Reads the entries of an archive after its manifest, in their order, and counts what they hold. */
+class EntryReader {
+  readonly #manifest: ArchiveManifest;
+  readonly #options: Omit<ReadOptions, 'now'>;
+  readonly #context: { latest: number; pause: Pause };
+  readonly #order: PathOrder;
+  readonly #totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
+  /** A file whose history comes next. */
+  #content: { key: FileKey; text: string } | null = null;
+  #history: HistoryReader | null = null;
+  #chain: ChainReader | null = null;
+
+  constructor(
+    manifest: ArchiveManifest,
+    { now, pause, ...options }: ReadOptions & { pause: Pause },
+  ) {
+    this.#manifest = manifest;
+    this.#options = options;
+    this.#context = { latest: now + CLOCK_SKEW_MS, pause };
+    this.#order = new PathOrder(manifest);
+  }
+
+  /** `null` for an entry that gives no item by itself, or that was left out. */
+  async read(entry: TarEntry): Promise<ArchivedFile | OlderRevisions | ArchivedChain | null> {
+    if (entry.path.startsWith(ARCHIVE_PATHS.history)) return await this.#readHistory(entry);
+    this.#checkHistoryEnded();
+    if (entry.path.startsWith(ARCHIVE_PATHS.chain)) return await this.#readChain(entry);
+    return this.#readFile(entry);
+  }
+
+  /** Checks the last entry. */
+  async readTotals(entry: TarEntry): Promise<void> {
+    this.#checkHistoryEnded();
+    this.#checkHasHistory();
+    this.#checkChainEnded();
+    const written = await parseJson(entry.content, checkTotals, entry.path);
+    for (const name of Object.keys(this.#totals) as (keyof ArchiveTotals)[]) {
+      if (this.#totals[name] === written[name]) continue;
+      throw invalidArchive(
+        `${ARCHIVE_PATHS.totals} says ${written[name]} ${name}; the archive holds ${this.#totals[name]}.`,
+      );
     }
-    if (!entry.path.startsWith(ARCHIVE_PATHS.history)) {
-      if (content !== null) throw lacksHistory(content.key);
-      totals.files += 1;
-      totals.bytes += entry.content.length;
-      const fault =
-        onBadFile === undefined || manifest.history ? null : findFault(entry, maxFileBytes);
-      if (fault !== null) {
-        onBadFile?.({ item: entry.path, reason: fault });
-        continue;
-      }
-      const key = order.next(entry.path);
-      const text = decodeText(entry.content, quote(entry.path));
-      named(entry.path, () => checkContent(text, maxFileBytes));
-      if (manifest.history) content = { key, text };
-      else yield { type: 'file', key, content: text, state: null, revisions: [] };
-      continue;
+  }
+
+  #readFile(entry: TarEntry): ArchivedFile | null {
+    this.#checkHasHistory();
+    const { maxFileBytes, onBadFile } = this.#options;
+    const hasHistory = this.#manifest.history;
+    this.#totals.files += 1;
+    this.#totals.bytes += entry.content.length;
+    const fault = onBadFile === undefined || hasHistory ? null : findFault(entry, maxFileBytes);
+    if (fault !== null) {
+      onBadFile?.({ item: entry.path, reason: fault });
+      return null;
     }
-    if (!manifest.history) {
+    const key = this.#order.next(entry.path);
+    const text = decodeText(entry.content, quote(entry.path));
+    named(entry.path, () => checkContent(text, maxFileBytes));
+    if (!hasHistory) return { type: 'file', key, content: text, state: null, revisions: [] };
+    this.#content = { key, text };
+    return null;
+  }
+
+  async #readHistory(entry: TarEntry): Promise<ArchivedFile | OlderRevisions> {
+    if (!this.#manifest.history) {
       throw invalidArchive(`${quote(entry.path)} is a history; the manifest says there is none.`);
     }
     const [headLine = '', ...lines] = splitLines(entry);
@@ -194,35 +213,66 @@ export async function* readArchive(
     if (entry.path !== `${ARCHIVE_PATHS.history}${head.path}/${head.part}.jsonl`) {
       throw invalidArchive(`${quote(entry.path)} names another file or part.`);
     }
-    let file: Omit<ArchivedFile, 'revisions'> | null = null;
-    if (head.file !== undefined) {
-      if (history?.isOpen === true) {
-        throw invalidArchive(`The history of ${quote(history.path)} is not complete.`);
-      }
-      const given = content as { key: FileKey; text: string } | null;
-      if (given !== null && toPhysicalPath(given.key) !== head.path) throw lacksHistory(given.key);
-      const key = given?.key ?? order.next(head.path);
-      if (given === null) totals.deleted += 1;
-      if (chain?.scope !== key.scope) {
-        endChain();
-        const path = toPhysicalPath({ scope: key.scope, path: '' });
-        chain = new ChainReader(key.scope, { path, ...context });
-      }
-      history = new HistoryReader(key, given?.text ?? null, { ...context, ...head.file });
-      file = { type: 'file', key, content: given?.text ?? null, state: null };
-      content = null;
-    }
+    const file = head.file === undefined ? null : this.#beginHistory(head.path, head.file);
+    const history = this.#history;
     if (history === null) throw invalidArchive(`${quote(entry.path)} lacks the part before it.`);
-    const maxText = Math.max(8 * maxFileBytes, entry.content.length);
+    const maxText = Math.max(8 * this.#options.maxFileBytes, entry.content.length);
     const revisions = await history.read(head, lines, { maxText });
-    totals.revisions += revisions.length;
-    for (const revision of revisions) chain?.add(revision, history.path);
+    this.#totals.revisions += revisions.length;
+    for (const revision of revisions) this.#chain?.add(revision, history.path);
     const base = history.base();
-    if (base !== null) chain?.addOldest(history.path, base.version, base.content);
-    if (file === null) yield { type: 'older', key: history.key, revisions };
-    else yield { ...file, state: history.toState(), revisions };
+    if (base !== null) this.#chain?.addOldest(history.path, base.version, base.content);
+    if (file === null) return { type: 'older', key: history.key, revisions };
+    return { ...file, state: history.toState(), revisions };
   }
-  throw invalidArchive(`The archive is cut off: ${ARCHIVE_PATHS.totals} is missing.`);
+
+  /** Begins the history of the file before it, or of a deleted one. */
+  #beginHistory(
+    path: string,
+    facts: NonNullable<HistoryHead['file']>,
+  ): Omit<ArchivedFile, 'revisions'> {
+    this.#checkHistoryEnded();
+    const given = this.#content;
+    if (given !== null && toPhysicalPath(given.key) !== path) throw lacksHistory(given.key);
+    const key = given?.key ?? this.#order.next(path);
+    if (given === null) this.#totals.deleted += 1;
+    if (this.#chain?.scope !== key.scope) {
+      this.#checkChainEnded();
+      const scopePath = toPhysicalPath({ scope: key.scope, path: '' });
+      this.#chain = new ChainReader(key.scope, { path: scopePath, ...this.#context });
+    }
+    const content = given?.text ?? null;
+    this.#history = new HistoryReader(key, content, { ...this.#context, ...facts });
+    this.#content = null;
+    return { type: 'file', key, content, state: null };
+  }
+
+  async #readChain(entry: TarEntry): Promise<ArchivedChain> {
+    const [headLine = '', ...lines] = splitLines(entry);
+    const head = await parseJson(headLine, checkChainHead, entry.path);
+    this.#checkHasHistory();
+    const isNamed = entry.path === `${ARCHIVE_PATHS.chain}${head.path}${head.part}.jsonl`;
+    if (this.#chain === null || !isNamed || lines.length > PART_LINES) {
+      throw invalidArchive(`${quote(entry.path)} is out of place, or names another scope.`);
+    }
+    const parsed: ChainLine[] = [];
+    for (const line of lines) parsed.push(await parseJson(line, checkChainLine, entry.path));
+    return await this.#chain.read(head, parsed);
+  }
+
+  #checkHasHistory(): void {
+    if (this.#content !== null) throw lacksHistory(this.#content.key);
+  }
+
+  #checkHistoryEnded(): void {
+    if (this.#history?.isOpen !== true) return;
+    throw invalidArchive(`The history of ${quote(this.#history.path)} is not complete.`);
+  }
+
+  #checkChainEnded(): void {
+    if (this.#chain?.isOpen !== true) return;
+    throw invalidArchive(`The chain of ${quote(this.#chain.path)} is missing.`);
+  }
 }
 
 /** Why memory does not take a file by itself; `null` where it does. */
@@ -278,7 +328,7 @@ function compareBytes(one: string, other: string): number {
 
 interface HistoryContext extends NonNullable<HistoryHead['file']> {
   latest: number;
-  pause: () => Promise<void> | undefined;
+  pause: Pause;
 }
 
 /** Follows the history of one file from its content back, part by part. */
