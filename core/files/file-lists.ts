@@ -44,7 +44,8 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
     users: (query) => listUsers(storage, query),
 
     async files(query) {
-      if (query.at !== undefined) return await filesAt(query, query.at);
+      const { at } = query;
+      if (at !== undefined) return await listFilesAt(revisions, { ...query, at });
       const { prefix, userId, q, depth, sort = 'path' } = query;
       const list = {
         list: 'files',
@@ -96,54 +97,58 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
     },
   };
 
-  /** The files that a user had at a time, by path. */
-  async function filesAt(query: FileListQuery, at: string): Promise<ListAnswer<EarlierFile>> {
-    const { prefix, userId, q, depth, sort, order } = query;
-    if (userId === undefined || [q, depth, sort, order].some((one) => one !== undefined)) {
-      const message = 'needs userId, and takes no q, depth, sort or order';
-      throw invalidAt(message);
-    }
-    const time = parseTime(at, 'at');
-    const scope = toScope(parseUserId(userId));
-    const home = `users/${userId}/`;
-    if (prefix !== undefined && !prefix.startsWith(home))
-      throw invalidAt(`takes a prefix in ${home}`);
-    const inside = prefix === undefined ? '' : parsePhysicalPrefix(prefix).slice(home.length);
-    return await answerList(query, {
-      list: 'files',
-      sort: 'path',
-      defaultOrder: 'asc',
-      async read({ limit, after }) {
-        const page = await revisions.memoryAt(scope, {
-          ...{ at: time, prefix: inside, limit },
-          after: after === null ? null : String(after[0]),
-        });
-        return {
-          items: page.files.filter(({ state }) => state !== 'absent'),
-          next: page.next === null ? null : [page.next],
-        };
-      },
-      toItem: ({ file, revision }) => ({
-        path: toPhysicalPath(file),
-        virtualPath: toVirtualPath(file),
-        userId,
-        at: toTime(time),
-        isKnown: revision !== null,
-        version: revision?.version ?? null,
-        size: revision?.size ?? null,
-        latestActor: revision?.actor ?? null,
-        latestRevisionId: revision?.id ?? null,
-        updatedAt: toTimeOrNull(revision?.at ?? null),
-      }),
-    });
-  }
-
   async function readPresent(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
     const file = await storage.files.get(key);
     if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
     // Content and facts must come from one read; the second one adds only counts.
     return { ...toAdminFile({ ...listing, ...file }), content: file.content };
   }
+}
+
+/** The files that a user had at a time, by path. */
+async function listFilesAt(
+  revisions: Pick<Revisions, 'memoryAt'>,
+  query: FileListQuery & { at: string },
+): Promise<ListAnswer<EarlierFile>> {
+  const { prefix, userId, q, depth, sort, order, at } = query;
+  if (userId === undefined || [q, depth, sort, order].some((one) => one !== undefined)) {
+    throw invalidAt('needs userId, and takes no q, depth, sort or order');
+  }
+  const time = parseTime(at, 'at');
+  const scope = toScope(parseUserId(userId));
+  const home = `users/${userId}/`;
+  if (prefix !== undefined && !prefix.startsWith(home))
+    throw invalidAt(`takes a prefix in ${home}`);
+  const inside = prefix === undefined ? '' : parsePhysicalPrefix(prefix).slice(home.length);
+  return await answerList(query, {
+    list: 'files',
+    sort: 'path',
+    defaultOrder: 'asc',
+    async read({ limit, after }) {
+      const page = await revisions.memoryAt(scope, {
+        at: time,
+        prefix: inside,
+        limit,
+        after: after === null ? null : String(after[0]),
+      });
+      return {
+        items: page.files.filter(({ state }) => state !== 'absent'),
+        next: page.next === null ? null : [page.next],
+      };
+    },
+    toItem: ({ file, revision }) => ({
+      path: toPhysicalPath(file),
+      virtualPath: toVirtualPath(file),
+      userId,
+      at: toTime(time),
+      isKnown: revision !== null,
+      version: revision?.version ?? null,
+      size: revision?.size ?? null,
+      latestActor: revision?.actor ?? null,
+      latestRevisionId: revision?.id ?? null,
+      updatedAt: toTimeOrNull(revision?.at ?? null),
+    }),
+  });
 }
 
 function invalidAt(message: string): MemoryError {
