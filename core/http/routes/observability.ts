@@ -31,6 +31,10 @@ import type { Core } from '../../service.ts';
 export function observabilityRoutes(
   core: Pick<Core, 'observability' | 'eventStreams'>,
 ): RouteDefinition[] {
+  return [...figureRoutes(core), ...hygieneRoutes(core), ...eventRoutes(core)];
+}
+
+function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
   return [
     adminRoute('Observability', {
       tagDescription: 'Tool calls with their traces, figures and metrics.',
@@ -97,6 +101,11 @@ export function observabilityRoutes(
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
       handle: ({ query }) => core.observability.failures(query),
     }),
+  ];
+}
+
+function hygieneRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
+  return [
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/hygiene',
@@ -119,6 +128,11 @@ export function observabilityRoutes(
       errorCodes: ['INVALID_CURSOR'],
       handle: ({ query }) => core.observability.hygieneOfUsers(query),
     }),
+  ];
+}
+
+function eventRoutes(core: Pick<Core, 'observability' | 'eventStreams'>): RouteDefinition[] {
+  return [
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/events',
