@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { ObservationStore, PruneCount, Storage } from '../contracts/storage.ts';
+import type { PruneCount, Storage } from '../contracts/storage.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
@@ -38,116 +38,27 @@ interface RetentionDependencies {
  * before `start`.
  */
 export function createRetention(deps: RetentionDependencies) {
-  const { storage, settings } = deps;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<unknown> | null = null;
   const stopping = new AbortController();
+  const { signal } = stopping;
 
-  /** Removes batches until one is not full or the service stops. Returns the number of rows. */
-  async function inBatches(size: number, remove: () => Promise<number>): Promise<number> {
-    let removed = size;
-    let total = 0;
-    while (removed === size && !stopping.signal.aborted) {
-      removed = await remove();
-      total += removed;
-    }
-    return total;
-  }
-
-  /** Removes rows in batches, and logs their number. */
-  async function expire(
-    what: string,
-    size: number,
-    remove: () => Promise<number>,
-  ): Promise<number> {
-    const removed = await inBatches(size, remove);
-    const noun = what === 'dreams' ? 'dream runs' : 'rows';
-    if (removed > 0) deps.log.info({ what, removed }, `${noun} past their retention removed`);
-    return removed;
-  }
-
-  /**
-   * Roll-ups by minute expire with their events. Those by hour and day stay for 400 days, or as long
-   * as events if that is longer.
-   */
-  async function expireRollups(store: ObservationStore): Promise<void> {
-    const { eventsDays } = settings;
-    if (eventsDays === 0) return;
-    const longDays = Math.max(eventsDays, ROLLUP_DAYS);
-    const days = { minute: eventsDays, hour: longDays, day: longDays } as const;
-    for (const grain of ['minute', 'hour', 'day'] as const) {
-      const before = deps.now() - days[grain] * DAY_MS;
-      await inBatches(BATCH_ROWS, () => store.expireRollups(grain, before, BATCH_ROWS));
-    }
-  }
-
-  async function round({ dryRun = false } = {}): Promise<RetentionCounts | null> {
-    const fence = dryRun ? 0 : await storage.leases.claim(LEASE, deps.ids.next(), LEASE_MS);
+  async function run({ dryRun = false } = {}): Promise<RetentionCounts | null> {
+    if (dryRun) return await runRound(deps, { dryRun, signal });
+    const { leases } = deps.storage;
+    const fence = await leases.claim(LEASE, deps.ids.next(), LEASE_MS);
     if (fence === null) return null;
     try {
-      const counts = { events: 0, access: 0, idempotency: 0, revisions: 0, bytes: 0, dreams: 0 };
-      const ages = {
-        idempotency: IDEMPOTENCY_MS,
-        events: settings.eventsDays * DAY_MS,
-        access: settings.accessLogDays * DAY_MS,
-      };
-      for (const what of ['idempotency', 'events', 'access'] as const) {
-        // Rows with an age of 0 are kept for good.
-        if (ages[what] <= 0) continue;
-        const before = deps.now() - ages[what];
-        counts[what] = dryRun
-          ? await storage.log.countOlder(what, before)
-          : await expire(what, BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
-      }
-      if (storage.observations !== undefined && !dryRun) {
-        await expireRollups(storage.observations);
-      }
-      if (!dryRun) {
-        const { signal } = stopping;
-        const covered = await coverFiles({ storage, ids: deps.ids, now: deps.now, signal });
-        if (covered > 0) deps.log.info({ files: covered }, 'pruned histories are under a hash now');
-      }
-      if (settings.revisionsDays > 0) {
-        const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);
-        Object.assign(counts, { revisions: pruned, bytes });
-      }
-      const { runs } = storage;
-      if (runs !== undefined && settings.dreamsDays > 0) {
-        const before = deps.now() - settings.dreamsDays * DAY_MS;
-        counts.dreams = dryRun
-          ? await runs.countOlder(before)
-          : await expire('dreams', BATCH_RUNS, () => runs.expire(before, BATCH_RUNS));
-      }
-      return counts;
+      return await runRound(deps, { dryRun, signal });
     } finally {
-      if (!dryRun) await storage.leases.release(LEASE, fence);
+      await leases.release(LEASE, fence);
     }
-  }
-
-  async function pruneRevisions(days: number, dryRun: boolean): Promise<PruneCount> {
-    const olderThan = deps.now() - days * DAY_MS;
-    return await storage.revisions.prune(
-      { olderThan, keepLast: 1 },
-      {
-        dryRun,
-        seal: sealPruned(deps.now),
-        signal: stopping.signal,
-        audit: (count) =>
-          toAuditRecord(deps.ids, {
-            action: 'revisions.retention',
-            target: 'all',
-            details: { days, ...count },
-            address: null,
-            traceId: null,
-          }),
-      },
-    );
   }
 
   function schedule(delay: number): void {
     timer = setTimeout(() => {
       running = removeLeftovers()
-        .then(() => round())
+        .then(() => run())
         .catch((error: unknown) => {
           deps.log.warn(
             { code: toMemoryError(error).code, error: describeError(error) },
@@ -155,7 +66,7 @@ export function createRetention(deps: RetentionDependencies) {
           );
         })
         .finally(() => {
-          if (!stopping.signal.aborted) schedule(PERIOD_MS);
+          if (!signal.aborted) schedule(PERIOD_MS);
         });
     }, delay);
     timer.unref();
@@ -166,11 +77,154 @@ export function createRetention(deps: RetentionDependencies) {
       if (timer === null) schedule(FIRST_MS);
     },
     /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
-    run: round,
+    run,
     async stop(): Promise<void> {
       stopping.abort();
       if (timer !== null) clearTimeout(timer);
       await running;
     },
   };
+}
+
+/** What a round does, and what stops it. */
+interface RoundOptions {
+  /** Rows are only counted. */
+  dryRun: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * One round:
+ *
+ * 1. Removes expired rows of the logs, and roll-ups of events.
+ * 2. Puts pruned histories under a hash, then prunes revisions.
+ * 3. Removes expired dream runs.
+ */
+async function runRound(
+  deps: RetentionDependencies,
+  options: RoundOptions,
+): Promise<RetentionCounts> {
+  const logs = await expireLogs(deps, options);
+  if (!options.dryRun) {
+    await expireRollups(deps, options.signal);
+    await coverHistories(deps, options.signal);
+  }
+  const { pruned, bytes } = await pruneRevisions(deps, options);
+  const dreams = await expireDreams(deps, options);
+  return { ...logs, revisions: pruned, bytes, dreams };
+}
+
+async function expireLogs(
+  deps: RetentionDependencies,
+  { dryRun, signal }: RoundOptions,
+): Promise<Pick<RetentionCounts, 'events' | 'access' | 'idempotency'>> {
+  const { log } = deps.storage;
+  const ages = {
+    idempotency: IDEMPOTENCY_MS,
+    events: deps.settings.eventsDays * DAY_MS,
+    access: deps.settings.accessLogDays * DAY_MS,
+  };
+  const counts = { events: 0, access: 0, idempotency: 0 };
+  for (const what of ['idempotency', 'events', 'access'] as const) {
+    // Rows with an age of 0 are kept for good.
+    if (ages[what] <= 0) continue;
+    const before = deps.now() - ages[what];
+    if (dryRun) {
+      counts[what] = await log.countOlder(what, before);
+      continue;
+    }
+    counts[what] = await removeBatches(() => log.expire(what, before, BATCH_ROWS), {
+      size: BATCH_ROWS,
+      signal,
+    });
+    logRemoved(deps.log, what, counts[what]);
+  }
+  return counts;
+}
+
+/**
+ * Roll-ups by minute expire with their events. Those by hour and day stay for 400 days, or as long
+ * as events if that is longer.
+ */
+async function expireRollups(
+  { storage: { observations }, settings: { eventsDays }, now }: RetentionDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  if (observations === undefined || eventsDays === 0) return;
+  const longDays = Math.max(eventsDays, ROLLUP_DAYS);
+  const days = { minute: eventsDays, hour: longDays, day: longDays } as const;
+  for (const grain of ['minute', 'hour', 'day'] as const) {
+    const before = now() - days[grain] * DAY_MS;
+    await removeBatches(() => observations.expireRollups(grain, before, BATCH_ROWS), {
+      size: BATCH_ROWS,
+      signal,
+    });
+  }
+}
+
+async function coverHistories(
+  { storage, ids, now, log }: RetentionDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  const files = await coverFiles({ storage, ids, now, signal });
+  if (files > 0) log.info({ files }, 'pruned histories are under a hash now');
+}
+
+async function pruneRevisions(
+  { storage, settings, ids, now }: RetentionDependencies,
+  { dryRun, signal }: RoundOptions,
+): Promise<PruneCount> {
+  const days = settings.revisionsDays;
+  if (days <= 0) return { pruned: 0, bytes: 0 };
+  const olderThan = now() - days * DAY_MS;
+  return await storage.revisions.prune(
+    { olderThan, keepLast: 1 },
+    {
+      dryRun,
+      seal: sealPruned(now),
+      signal,
+      audit: (count) =>
+        toAuditRecord(ids, {
+          action: 'revisions.retention',
+          target: 'all',
+          details: { days, ...count },
+          address: null,
+          traceId: null,
+        }),
+    },
+  );
+}
+
+async function expireDreams(
+  { storage: { runs }, settings: { dreamsDays }, now, log }: RetentionDependencies,
+  { dryRun, signal }: RoundOptions,
+): Promise<number> {
+  if (runs === undefined || dreamsDays <= 0) return 0;
+  const before = now() - dreamsDays * DAY_MS;
+  if (dryRun) return await runs.countOlder(before);
+  const removed = await removeBatches(() => runs.expire(before, BATCH_RUNS), {
+    size: BATCH_RUNS,
+    signal,
+  });
+  logRemoved(log, 'dreams', removed);
+  return removed;
+}
+
+/** Removes batches until one is not full or the service stops. Returns the number of rows. */
+async function removeBatches(
+  remove: () => Promise<number>,
+  { size, signal }: { size: number; signal: AbortSignal },
+): Promise<number> {
+  let removed = size;
+  let total = 0;
+  while (removed === size && !signal.aborted) {
+    removed = await remove();
+    total += removed;
+  }
+  return total;
+}
+
+function logRemoved(log: Logger, what: string, removed: number): void {
+  const noun = what === 'dreams' ? 'dream runs' : 'rows';
+  if (removed > 0) log.info({ what, removed }, `${noun} past their retention removed`);
 }
