@@ -55,115 +55,186 @@ export async function verifyMemory(
   storage: Storage,
   options: VerifyOptions = {},
 ): Promise<Verification> {
-  const findings: Finding[] = [];
-  const result: Verification = {
-    ...{ scopes: 0, files: 0, revisions: 0, unchained: 0, chainedSince: null },
-    ...{ uncovered: 0, coveredSince: null },
-    ...{ findings, found: 0 },
-  };
-  const startedAt = performance.now();
-  let chainedAfter: string | null = null;
-  let coveredLate: string | null = null;
-  let isSound = true;
-  const add = (more: readonly Finding[]) => {
-    result.found += more.length;
-    findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
-    if (more.some(isDamage)) storage.noteDamage?.(dataDamaged());
-    if (more.some((finding) => isDamage(finding) || finding.invariant === 'storage')) {
-      isSound = false;
-    }
-  };
-  const checkAgain = async (look: () => Promise<readonly Finding[]>) => {
-    const found = await repeatCheck(look);
-    if (!isSound || !found.some(isDamage)) return found;
-    await sleep(storage.doubtMs?.() ?? DOUBT_MS);
-    return await repeatCheck(look);
-  };
-  const addUnreadable = (error: unknown, what: string, path?: string) => {
-    add([unreadable(error, what, path)]);
-    storage.noteDamage?.(toMemoryError(error));
-  };
-  const attempt = async (what: string, look: () => Promise<readonly Finding[]>, path?: string) => {
-    try {
-      add(await look());
-    } catch (error) {
-      addUnreadable(error, what, path);
-    }
-  };
-  let total = 0;
-  for await (const { files } of listScopes(storage, (error) => void unreadable(error, ''))) {
-    total += files;
+  const verifier = new Verifier(storage, options);
+  await verifier.countFiles();
+  for await (const { scope } of listScopes(storage, verifier.onScopes)) {
+    await verifier.verifyScope(scope);
   }
-  options.progress?.(0, total);
+  await verifier.verifyDatabase();
+  return verifier.end();
+}
 
-  const onScopes: OnGap = (error, after) => {
-    addUnreadable(error, `scopes after ${after ?? 'the first'} cannot be listed`);
+/** One verification: what it has found, and how much it has seen. */
+class Verifier {
+  readonly #storage: Storage;
+  readonly #options: VerifyOptions;
+  readonly #startedAt = performance.now();
+  readonly #findings: Finding[] = [];
+  readonly #result: Verification = {
+    scopes: 0,
+    files: 0,
+    revisions: 0,
+    unchained: 0,
+    chainedSince: null,
+    uncovered: 0,
+    coveredSince: null,
+    findings: this.#findings,
+    found: 0,
   };
-  for await (const { scope } of listScopes(storage, onScopes)) {
-    result.scopes += 1;
+  #total = 0;
+  #chainedAfter: string | null = null;
+  #coveredLate: string | null = null;
+  /** Whether there was neither damage nor unreadable data so far. */
+  #isSound = true;
+
+  constructor(storage: Storage, options: VerifyOptions) {
+    this.#storage = storage;
+    this.#options = options;
+  }
+
+  /** Counts the files for the progress; what can't be listed is reported later. */
+  async countFiles(): Promise<void> {
+    const scopes = listScopes(this.#storage, (error) => void unreadable(error, ''));
+    for await (const { files } of scopes) this.#total += files;
+    this.#options.progress?.(0, this.#total);
+  }
+
+  readonly onScopes: OnGap = (error, after) => {
+    this.#addUnreadable(error, `scopes after ${after ?? 'the first'} cannot be listed`);
+  };
+
+  /** Verifies the files of a scope, then what must hold of all of them together. */
+  async verifyScope(scope: ScopeKey): Promise<void> {
+    const storage = this.#storage;
+    this.#result.scopes += 1;
+    const written = await this.#verifyFiles(scope);
+    await this.#attempt(`the access log of ${scope} cannot be read`, () =>
+      verifyAccess(storage, scope, { written, since: this.#options.accessLogSince ?? null }),
+    );
+    await this.#attempt(`the moves of ${scope} cannot be read`, () =>
+      verifyMoves(storage, written),
+    );
+    await this.#attempt(`the history of ${scope} cannot be read`, () => this.#verifyChain(scope));
+    await this.#attempt(`the files of ${scope} cannot be counted`, () =>
+      this.#checkAgain(() => verifyCounts(storage, scope)),
+    );
+    await this.#attempt(`the search index of ${scope} cannot be read`, () =>
+      this.#checkAgain(() => storage.index.snapshot((view) => verifyIndex(view, scope))),
+    );
+  }
+
+  /** Looks for rows without an owner, and lets the database check itself. */
+  async verifyDatabase(): Promise<void> {
+    const { inspection } = this.#storage;
+    const toFindings = (invariant: Finding['invariant'], messages: readonly string[] = []) =>
+      messages.map((message) => ({ invariant, path: null, message }));
+    await this.#attempt('rows without an owner cannot be looked for', async () =>
+      toFindings('I5', await inspection?.orphans(MOST_FINDINGS)),
+    );
+    await this.#attempt('the database cannot be checked', async () =>
+      toFindings('storage', await inspection?.problems?.()),
+    );
+  }
+
+  end(): Verification {
+    if (this.#isSound) this.#storage.liftDamage?.(this.#startedAt);
+    this.#result.coveredSince = toIdTime(this.#coveredLate);
+    this.#result.chainedSince = toIdTime(this.#chainedAfter);
+    return this.#result;
+  }
+
+  /** The revisions of a scope by id, once each file was verified with its own. */
+  async #verifyFiles(scope: ScopeKey): Promise<Map<string, RevisionRecord>> {
+    const { signal, progress } = this.#options;
     const written = new Map<string, RevisionRecord>();
     const onFiles: OnGap = (error, after) => {
       const last = after === null ? 'the first' : toPhysicalPath({ scope, path: after });
-      addUnreadable(error, `files of ${scope} after ${last} cannot be listed`);
+      this.#addUnreadable(error, `files of ${scope} after ${last} cannot be listed`);
     };
-    for await (const path of listPaths(storage, scope, onFiles)) {
-      if (options.signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
+    for await (const path of listPaths(this.#storage, scope, onFiles)) {
+      if (signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
       const key = { scope, path };
-      const look = async () => {
-        let revisions: readonly RevisionRecord[] = [];
-        let base: BaseFacts = NO_BASE;
-        const found = await checkAgain(async () => {
-          const history = await readHistory(storage, key);
-          revisions = history?.revisions ?? [];
-          if (history === null) return [];
-          const checked = await checkHistory(history);
-          base = checked.base;
-          return checked.findings;
-        });
-        if (base.isUncovered) result.uncovered += 1;
-        if ((base.lateId ?? '') > (coveredLate ?? '')) coveredLate = base.lateId;
-        for (const revision of revisions) written.set(revision.id, revision);
-        result.revisions += revisions.length;
-        return found;
-      };
-      await attempt('cannot be read', look, toPhysicalPath(key));
-      result.files += 1;
-      options.progress?.(Math.min(result.files, total), total);
+      const look = () => this.#verifyFile(key, written);
+      await this.#attempt('cannot be read', look, toPhysicalPath(key));
+      this.#result.files += 1;
+      progress?.(Math.min(this.#result.files, this.#total), this.#total);
     }
-    await attempt(`the access log of ${scope} cannot be read`, () =>
-      verifyAccess(storage, scope, { written, since: options.accessLogSince ?? null }),
-    );
-    await attempt(`the moves of ${scope} cannot be read`, () => verifyMoves(storage, written));
-    await attempt(`the history of ${scope} cannot be read`, async () => {
-      const chains: Awaited<ReturnType<typeof verifyChain>>[] = [];
-      const found = await checkAgain(async () => {
-        chains.push(await verifyChain(storage, scope));
-        return chains.at(-1)?.found ?? [];
-      });
-      const { unchained = 0, after = null } = chains.at(-1) ?? {};
-      result.unchained += unchained;
-      if ((after ?? '') > (chainedAfter ?? '')) chainedAfter = after;
-      return found;
-    });
-    await attempt(`the files of ${scope} cannot be counted`, () =>
-      checkAgain(() => verifyCounts(storage, scope)),
-    );
-    await attempt(`the search index of ${scope} cannot be read`, () =>
-      checkAgain(() => storage.index.snapshot((view) => verifyIndex(view, scope))),
-    );
+    return written;
   }
-  result.coveredSince = coveredLate === null ? null : toTime(toIdMs(coveredLate));
-  result.chainedSince = chainedAfter === null ? null : toTime(toIdMs(chainedAfter));
-  const toFindings = (invariant: Finding['invariant'], messages: readonly string[] = []) =>
-    messages.map((message) => ({ invariant, path: null, message }));
-  await attempt('rows without an owner cannot be looked for', async () =>
-    toFindings('I5', await storage.inspection?.orphans(MOST_FINDINGS)),
-  );
-  await attempt('the database cannot be checked', async () =>
-    toFindings('storage', await storage.inspection?.problems?.()),
-  );
-  if (isSound) storage.liftDamage?.(startedAt);
-  return result;
+
+  /** Adds the revisions of the file to `written`. */
+  async #verifyFile(
+    key: FileKey,
+    written: Map<string, RevisionRecord>,
+  ): Promise<readonly Finding[]> {
+    let revisions: readonly RevisionRecord[] = [];
+    let base: BaseFacts = NO_BASE;
+    const found = await this.#checkAgain(async () => {
+      const history = await readHistory(this.#storage, key);
+      revisions = history?.revisions ?? [];
+      if (history === null) return [];
+      const checked = await checkHistory(history);
+      base = checked.base;
+      return checked.findings;
+    });
+    if (base.isUncovered) this.#result.uncovered += 1;
+    if ((base.lateId ?? '') > (this.#coveredLate ?? '')) this.#coveredLate = base.lateId;
+    for (const revision of revisions) written.set(revision.id, revision);
+    this.#result.revisions += revisions.length;
+    return found;
+  }
+
+  async #verifyChain(scope: ScopeKey): Promise<readonly Finding[]> {
+    const chains: Awaited<ReturnType<typeof verifyChain>>[] = [];
+    const found = await this.#checkAgain(async () => {
+      chains.push(await verifyChain(this.#storage, scope));
+      return chains.at(-1)?.found ?? [];
+    });
+    const { unchained = 0, after = null } = chains.at(-1) ?? {};
+    this.#result.unchained += unchained;
+    if ((after ?? '') > (this.#chainedAfter ?? '')) this.#chainedAfter = after;
+    return found;
+  }
+
+  /** Adds what `look` finds; if it can't read, adds that. */
+  async #attempt(
+    what: string,
+    look: () => Promise<readonly Finding[]>,
+    path?: string,
+  ): Promise<void> {
+    try {
+      this.#add(await look());
+    } catch (error) {
+      this.#addUnreadable(error, what, path);
+    }
+  }
+
+  /** Looks again; after the first damage, once more after the seconds in which a disk may recover. */
+  async #checkAgain(look: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+    const found = await repeatCheck(look);
+    if (!this.#isSound || !found.some(isDamage)) return found;
+    await sleep(this.#storage.doubtMs?.() ?? DOUBT_MS);
+    return await repeatCheck(look);
+  }
+
+  #addUnreadable(error: unknown, what: string, path?: string): void {
+    this.#add([unreadable(error, what, path)]);
+    this.#storage.noteDamage?.(toMemoryError(error));
+  }
+
+  #add(more: readonly Finding[]): void {
+    this.#result.found += more.length;
+    this.#findings.push(...more.slice(0, MOST_FINDINGS - this.#findings.length));
+    if (more.some(isDamage)) this.#storage.noteDamage?.(dataDamaged());
+    if (more.some((finding) => isDamage(finding) || finding.invariant === 'storage')) {
+      this.#isSound = false;
+    }
+  }
+}
+
+/** When a UUID of version 7 was made. */
+function toIdTime(id: string | null): string | null {
+  return id === null ? null : toTime(toIdMs(id));
 }
 
 function isDamage({ invariant }: Finding): boolean {
