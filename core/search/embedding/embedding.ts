@@ -1,17 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { CircuitBreaker } from '../../providers/circuit-breaker.ts';
 import type { Embedder } from '../../contracts/embedder.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
-import { LONGEST_STEP_MS, shareOfTime } from '../../time/deadline.ts';
+import { takeStart } from '../../encoding/take-text.ts';
 import { MemoryError } from '../../errors.ts';
-import {
-  createProviderError,
-  explainProviderError,
-  type ProviderFailure,
-  readFailure,
-  toProviderError,
-} from '../../providers/provider-failure.ts';
+import type { CircuitBreaker } from '../../providers/circuit-breaker.ts';
+import { explainProviderError } from '../../providers/provider-failure.ts';
 import type { ProviderHealth } from '../../providers/provider-health.ts';
+import { LONGEST_STEP_MS, shareOfTime } from '../../time/deadline.ts';
 import type { Passage } from '../text/passages.ts';
 import {
   ANY_PASSAGE_TOKENS,
@@ -21,9 +16,8 @@ import {
   toEmbeddedParts,
   toEmbeddedText,
 } from './embedded-text.ts';
+import { type CallLimits, EmbedderCalls, malformed } from './embedder-calls.ts';
 import { createEmbedderTurns } from './embedder-turns.ts';
-import { normalise } from './passage-vectors.ts';
-import { takeStart } from '../../encoding/take-text.ts';
 
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };
@@ -38,16 +32,6 @@ export interface PassageText {
 interface EmbeddedPassages {
   vectors: Float32Array[];
   samples: Float32Array[];
-}
-
-/** How long a call may take, and what ends it before. */
-interface CallLimits {
-  limitMs: number;
-  signal?: AbortSignal | undefined;
-  /** The caller has so little time that a timeout says nothing about the embedder. */
-  isHurried?: boolean;
-  /** A question may wait for passages at the embedder: its time says nothing about theirs. */
-  isQuestion?: boolean;
 }
 
 /**
@@ -106,9 +90,6 @@ const QUESTION_LENGTH = 4_000;
 const QUESTIONS_KEPT = 256;
 /** An embedder that has less time than this is not slow. */
 const LEAST_MS = 1_000;
-/** Refusals that concern the text: the embedder itself works. */
-const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
-
 /**
  * The answers to a text that is too long, with 500 where a provider rejects it so, and without a status
  * where the error came as a success; of others, a smaller part is refused as well.
@@ -118,11 +99,6 @@ const TOO_LONG = new Set<unknown>([400, 413, 422, 500, undefined]);
 const LEAST_PART_TOKENS = 32;
 /** The tokens that models put before and after each text. */
 const OWN_TOKENS = 2;
-
-/** Whether an embedder failed because of its input, so that another text may succeed. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof MemoryError && REFUSALS.has(String(error.details?.['reason']));
-}
 
 /**
  * Throws if the two vectors of {@link SAMPLES} are the same, or if the first one is not like `stored`,
@@ -143,77 +119,15 @@ export function createEmbedding(
   embedder: Embedder,
   options: { questionMs: number; health?: ProviderHealth },
 ): Embedding {
-  const questionMs = Math.min(options.questionMs, LONGEST_STEP_MS);
   const { health } = options;
+  const questionMs = Math.min(options.questionMs, LONGEST_STEP_MS);
   const turns = createEmbedderTurns({ questionMs });
   const { name, model, dimensions, prefixes = { question: '', passage: '' } } = embedder;
   const { maxTokens = ANY_PASSAGE_TOKENS } = embedder;
   const roomBehind = (prefix: string) => maxTokens - countTokens(prefix) - OWN_TOKENS;
-  const circuit = new CircuitBreaker();
+  const calls = new EmbedderCalls(embedder, { turns, health });
   const createQuestions = () => new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
   let questions = createQuestions();
-
-  const failure = (why: ProviderFailure, cause?: unknown) =>
-    createProviderError('EMBEDDING_FAILED', why, { provider: name, cause });
-
-  const embed = async (
-    texts: readonly string[],
-    { limitMs, signal, isHurried = false, isQuestion = false }: CallLimits,
-    judge?: (vectors: readonly Float32Array[]) => void,
-  ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
-    if (texts.length === 0) return { vectors: [], tokens: 0 };
-    if (!circuit.tryEnter()) throw failure(circuit.explain());
-    const startedAt = performance.now();
-    const measure = () => {
-      if (!isQuestion) turns.measure(texts, performance.now() - startedAt);
-    };
-    const noAnswer = failure({ reason: 'timeout', limitMs });
-    let late = noAnswer;
-    const slow = new AbortController();
-    const timer = setTimeout(() => slow.abort(), limitMs);
-    const stop = signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]);
-    try {
-      let tokens = 0;
-      const given = await untilAborted(stop, () =>
-        embedder.embed(texts, {
-          signal: stop,
-          onTokens(count) {
-            tokens += count;
-            late = noAnswer;
-          },
-          onFailure: (error) => (late = toProviderError(error, ['EMBEDDING_FAILED'], name)),
-        }),
-      );
-      measure();
-      const vectors = check(given, texts.length, dimensions);
-      judge?.(vectors);
-      circuit.succeed();
-      health?.succeed();
-      return { vectors, tokens };
-    } catch (thrown) {
-      const isSlow = slow.signal.aborted;
-      const isGivenUp = signal?.aborted === true && !isSlow;
-      if (isSlow) measure();
-      const error = isSlow
-        ? late
-        : isGivenUp
-          ? failure({ reason: 'aborted' }, thrown)
-          : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
-      // A timeout says that the embedder is slow; an abort says nothing about it.
-      const saysNothing = isGivenUp || (isSlow && isHurried);
-      if (!saysNothing) {
-        // Vectors of no use are a matter of the embedder, not of one text.
-        const isMalformed = readFailure(error.details)?.reason === 'malformed';
-        health?.fail(error, { isCheck: judge !== undefined || isMalformed });
-      }
-      if (saysNothing) circuit.release();
-      else if (isRefusal(error) && judge === undefined) circuit.succeed();
-      else circuit.fail(error);
-      throw error;
-    } finally {
-      clearTimeout(timer);
-    }
-  };
 
   async function embedParts(
     passages: readonly PassageText[],
@@ -225,7 +139,7 @@ export function createEmbedding(
       const texts = parts.flat().map((part) => prefixes.passage + part);
       await turns.untilQuiet(limits.signal);
       // Last: if an embedder takes several requests, and its model changes between them, they show it.
-      const { vectors: made } = await embed([...texts, ...SAMPLES], limits);
+      const { vectors: made } = await calls.embed([...texts, ...SAMPLES], limits);
       const vectors = parts.map(({ length }) => join(made.splice(0, length), dimensions));
       return { vectors, samples: made };
     } catch (error) {
@@ -241,7 +155,7 @@ export function createEmbedding(
     model,
     dimensions,
     storedModel: toStoredModel(embedder),
-    circuit,
+    circuit: calls.circuit,
     embedPassages: (passages, limits) =>
       embedParts(passages, Math.max(LEAST_PART_TOKENS, roomBehind(prefixes.passage)), limits),
     countFitting(passages) {
@@ -252,7 +166,9 @@ export function createEmbedding(
       return Math.max(1, turns.countFitting(texts()) - SAMPLES.length);
     },
     async check(stored, limits) {
-      const { vectors } = await embed(SAMPLES, limits, (samples) => judgeSamples(samples, stored));
+      const { vectors } = await calls.embed(SAMPLES, limits, (samples) =>
+        judgeSamples(samples, stored),
+      );
       return vectors[0] as Float32Array;
     },
     async embedQuestion(question, call) {
@@ -275,7 +191,7 @@ export function createEmbedding(
           signal: call.signal,
         };
         const { vectors, tokens } = await turns.ask(() =>
-          embed([prefixes.question + text], limits),
+          calls.embed([prefixes.question + text], limits),
         );
         const [vector] = vectors as [Float32Array];
         span.end({ provider: name, model, dimensions, inputTokens: tokens });
@@ -315,42 +231,9 @@ function isTooLong(error: unknown): boolean {
   return reason === 'rejected' && TOO_LONG.has(providerStatus);
 }
 
-/** A third-party embedder may ignore the signal and end at any time. */
-async function untilAborted<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([start(), stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
 function reasonOf(error: unknown): string {
   const reason = error instanceof MemoryError ? error.details?.['reason'] : undefined;
   return typeof reason === 'string' ? reason : 'failed';
-}
-
-/** A third-party embedder may return anything. */
-function check(given: unknown, count: number, dimensions: number): Float32Array[] {
-  if (!Array.isArray(given) || given.length !== count) throw malformed();
-  return given.map((vector: unknown) => {
-    if (!(vector instanceof Float32Array)) throw malformed();
-    if (vector.length !== dimensions) {
-      throw malformed({ problem: 'other_dimensions', vectorLength: vector.length });
-    }
-    const normalised = normalise(vector);
-    if (normalised !== null) return normalised;
-    throw malformed();
-  });
-}
-
-function malformed(more: Partial<ProviderFailure> = {}): MemoryError {
-  return createProviderError('EMBEDDING_FAILED', { reason: 'malformed', ...more });
 }
 
 /** The cosine of two vectors of length 1. */
