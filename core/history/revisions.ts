@@ -18,21 +18,22 @@ import type {
 } from '../contracts/admin.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines } from '../files/content.ts';
 import { blameLines } from './blame.ts';
 import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import type { AdminAuthor, AdminCaller, AdminWritten, Restoration } from '../files/admin-files.ts';
+import type { AdminAuthor, AdminCaller } from '../files/admin-files.ts';
 import { isUuid } from '../ids/ids.ts';
 import { answerList, readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
-import { describeLaterWrites, type RevertLink, revertWrites } from './revert-writes.ts';
-import { versionConflict } from '../files/draft.ts';
+import { revertRevision } from './revert-revision.ts';
+import { type RevertLink, revertWrites } from './revert-writes.ts';
 import { listReadBefore } from './read-before.ts';
 import type { HistoryParts } from './history-parts.ts';
 import {
@@ -52,7 +53,6 @@ import {
   toUserId,
 } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time/time.ts';
-import { TRIES } from './write-batches.ts';
 
 /** The history of memory files: reading, reverting and pruning revisions. */
 export interface Revisions {
@@ -105,15 +105,6 @@ export interface Revisions {
   ofRun(scope: ScopeKey, runId: string): Promise<RunRevision[]>;
 }
 
-/** What a revert of one revision is to make of a path. */
-interface RevertPlan extends Restoration {
-  ifVersion: number;
-  present: string | null;
-  outcome: 'reverted' | 'unchanged' | 'changed_since';
-  /** Who wrote the path since; `null` if it is as the revision left it. */
-  since: string | null;
-}
-
 /** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(
   deps: Omit<HistoryParts, keyof Texts> & { accessQueue: Pick<AccessQueue, 'flush'> },
@@ -122,43 +113,10 @@ export function createRevisions(
   const parts: HistoryParts = { ...deps, ...createTexts(storage) };
   const { textAt, textsOf } = parts;
 
-  const blame = (key: FileKey, at: { version: number; content: string }) =>
-    noteDamage(storage, () => blameLines(storage.revisions, key, at));
-
   async function find(id: string): Promise<RevisionRecord> {
     const revision = await storage.revisions.get(parseRevisionId(id));
     if (revision === null) throw revisionNotFound(id);
     return revision;
-  }
-
-  /**
-   * What a revert makes of a path. With a precondition, the caller has seen what was written since
-   * (`isInsisting`), and a move is reverted only while its other path is as the move left it.
-   */
-  async function planRevert(
-    revision: RevisionRecord,
-    { expected, isInsisting }: { expected: number | undefined; isInsisting: boolean },
-  ): Promise<RevertPlan> {
-    const key = { scope: revision.scope, path: revision.path };
-    if (revision.redactedBefore) throw redactedBefore(revision);
-    const { before } = await textsOf(revision);
-    const head = await storage.files.get(key);
-    const present = head?.content ?? null;
-    const version = present === null ? 0 : (head?.version ?? 0);
-    const since = await describeLaterWrites(parts, revision, head);
-    const isOther = isInsisting && expected === undefined;
-    const wanted =
-      isOther && since !== null ? (revision.existsAfter ? revision.version : 0) : expected;
-    if (wanted !== undefined && wanted !== version) {
-      throw versionConflict(toPhysicalPath(key), { expected: wanted, actual: version });
-    }
-    const outcome =
-      present === before
-        ? 'unchanged'
-        : since === null || isInsisting
-          ? 'reverted'
-          : 'changed_since';
-    return { key, content: before, ifVersion: version, present, outcome, since };
   }
 
   return {
@@ -203,26 +161,7 @@ export function createRevisions(
       };
     },
 
-    async contentAt(key, { version, at }) {
-      const path = toPhysicalPath(key);
-      if (at !== undefined) {
-        const { content, revision } = await fileAt(parts, key, { at: parseTime(at, 'at') });
-        return toEarlierContent({ content, version: revision.version, made: revision });
-      }
-      const wanted = version ?? 0;
-      const made = await storage.revisions.ofVersion(key, wanted);
-      const content = await textAt(key, wanted);
-      if (content === null) {
-        const message =
-          made?.redacted === true
-            ? `The content of ${path} at version ${wanted} is redacted.`
-            : `${path} has no content at version ${wanted}.`;
-        throw new MemoryError('REVISION_NOT_FOUND', message, {
-          details: { path, version: wanted },
-        });
-      }
-      return toEarlierContent({ content, version: wanted, made });
-    },
+    contentAt: (key, point) => readContentAt(parts, key, point),
 
     async contents(id) {
       const revision = await find(id);
@@ -238,7 +177,7 @@ export function createRevisions(
     memoryAt: (scope, options) => memoryAt(storage.revisions, scope, options),
 
     async blame(key, at) {
-      const { ranges, oldestAt } = await blame(key, at);
+      const { ranges, oldestAt } = await readBlame(storage, key, at);
       await deps.accessQueue.flush();
       return await toBlameAnswer(ranges, { log: storage.log, oldestAt });
     },
@@ -246,42 +185,9 @@ export function createRevisions(
     revertWrites: (selection, caller, links = []) =>
       revertWrites(parts, selection, { caller, links }),
 
-    async revert(id, { dryRun = false, ifVersion }, caller) {
+    async revert(id, options, caller) {
       const startedAt = deps.now();
-      const revision = await find(id);
-      const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
-      // To revert one path of a move alone would lose the content that was moved.
-      if (revision.peerId !== null && peer === null) throw revisionNotFound(revision.peerId);
-      const both = peer === null ? [revision] : [revision, peer];
-      for (let tries = 1; ; tries += 1) {
-        const plans: RevertPlan[] = [];
-        for (const one of both) {
-          const expected = one === revision ? ifVersion : undefined;
-          plans.push(await planRevert(one, { expected, isInsisting: ifVersion !== undefined }));
-        }
-        // To revert one path of a move alone would lose the content that was moved.
-        const isLeft = plans.some(({ outcome }) => outcome === 'changed_since');
-        try {
-          const written =
-            dryRun || isLeft
-              ? []
-              : await deps.files.restore(
-                  plans,
-                  {
-                    reason: `Reverts revision ${revision.id}.`,
-                    ...{ target: revision.id, startedAt },
-                    // Reverting a dream must not trigger another dream.
-                    qualifies: revision.actor !== 'dream-agent',
-                  },
-                  caller,
-                );
-          const files = plans.map((plan, index) => toReverted(plan, written[index], { isLeft }));
-          return { dryRun, unchanged: files.every((file) => file.unchanged), files };
-        } catch (error) {
-          const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
-          if (!isConflict || ifVersion !== undefined || tries === TRIES) throw error;
-        }
-      }
+      return await revertRevision(parts, await find(id), { ...options, startedAt, caller });
     },
 
     async redact(id, request, caller) {
@@ -290,33 +196,9 @@ export function createRevisions(
 
     prune: (request, caller) => pruneRevisions(parts, request, caller),
 
-    async lineTimes(key) {
-      const file = await storage.files.get(key);
-      if (file === null || file.content === null) return { version: 0, times: [] };
-      const { version, content } = file;
-      const { ranges, oldestAt } = await blame(key, { version, content });
-      const oldest = oldestAt ?? file.updatedAt;
-      const times: number[] = [];
-      for (const { startLine, endLine, revision } of ranges) {
-        for (let line = startLine; line <= endLine; line++) times.push(revision?.at ?? oldest);
-      }
-      return { version, times };
-    },
+    lineTimes: (key) => readLineTimes(storage, key),
 
-    async ofRun(scope, runId) {
-      const found: RunRevision[] = [];
-      const rows = readRows((page) => storage.revisions.list({ scope, runId }, page));
-      for await (const revision of rows) {
-        const contents = await (
-          isWhole(revision) ? textsOf(revision) : Promise.resolve(null)
-        ).catch((error: unknown) => {
-          if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
-          throw error;
-        });
-        found.push({ revision, contents });
-      }
-      return found;
-    },
+    ofRun: (scope, runId) => readRun(parts, scope, runId),
   };
 }
 
@@ -326,37 +208,67 @@ function parseRevisionId(id: string): string {
   throw revisionNotFound(id);
 }
 
-function redactedBefore({ id }: RevisionRecord): MemoryError {
-  return new MemoryError('REVISION_NOT_FOUND', 'The content before this revision is redacted.', {
-    details: { id, reason: 'redacted' },
-  });
+function readBlame(
+  storage: Storage,
+  key: FileKey,
+  at: { version: number; content: string },
+): ReturnType<typeof blameLines> {
+  return noteDamage(storage, () => blameLines(storage.revisions, key, at));
 }
 
-/** What became of a path of a reverted revision. `isLeft`: it or the other path was written since. */
-function toReverted(
-  { key, content, present, outcome, since, ifVersion }: RevertPlan,
-  written: AdminWritten | undefined,
-  { isLeft }: { isLeft: boolean },
-): RevertAnswer['files'][number] {
-  const path = toPhysicalPath(key);
-  const isWritten = written !== undefined && written.revisionId !== '';
-  const planned = isLeft && outcome === 'reverted' ? 'changed_since' : outcome;
-  const why = {
-    unchanged: null,
-    reverted: since === null ? null : `${since} The revert takes that out, too.`,
-    changed_since: since ?? 'The other path of the move was written since.',
-  }[planned];
-  return {
-    path,
-    outcome: planned,
-    version: isWritten ? written.version : null,
-    revisionId: isWritten ? written.revisionId : null,
-    why,
-    diff: planned === 'reverted' ? unifiedDiff(present, content, { path }) : '',
-    diffOmitted: false,
-    unchanged: planned === 'unchanged',
-    fromVersion: ifVersion === 0 ? null : ifVersion,
-  };
+async function readContentAt(
+  parts: HistoryParts,
+  key: FileKey,
+  { version: wanted = 0, at }: FilePointQuery,
+): Promise<EarlierContent> {
+  const { storage, textAt } = parts;
+  if (at !== undefined) {
+    const { content, revision } = await fileAt(parts, key, { at: parseTime(at, 'at') });
+    return toEarlierContent({ content, version: revision.version, made: revision });
+  }
+  const made = await storage.revisions.ofVersion(key, wanted);
+  const content = await textAt(key, wanted);
+  if (content === null) {
+    const path = toPhysicalPath(key);
+    const message =
+      made?.redacted === true
+        ? `The content of ${path} at version ${wanted} is redacted.`
+        : `${path} has no content at version ${wanted}.`;
+    throw new MemoryError('REVISION_NOT_FOUND', message, { details: { path, version: wanted } });
+  }
+  return toEarlierContent({ content, version: wanted, made });
+}
+
+async function readLineTimes(storage: Storage, key: FileKey): ReturnType<Revisions['lineTimes']> {
+  const file = await storage.files.get(key);
+  if (file === null || file.content === null) return { version: 0, times: [] };
+  const { version, content } = file;
+  const { ranges, oldestAt } = await readBlame(storage, key, { version, content });
+  const oldest = oldestAt ?? file.updatedAt;
+  const times: number[] = [];
+  for (const { startLine, endLine, revision } of ranges) {
+    for (let line = startLine; line <= endLine; line++) times.push(revision?.at ?? oldest);
+  }
+  return { version, times };
+}
+
+async function readRun(
+  { storage, textsOf }: HistoryParts,
+  scope: ScopeKey,
+  runId: string,
+): Promise<RunRevision[]> {
+  const found: RunRevision[] = [];
+  const rows = readRows((page) => storage.revisions.list({ scope, runId }, page));
+  for await (const revision of rows) {
+    const contents = await (isWhole(revision) ? textsOf(revision) : Promise.resolve(null)).catch(
+      (error: unknown) => {
+        if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+        throw error;
+      },
+    );
+    found.push({ revision, contents });
+  }
+  return found;
 }
 
 function toEarlierContent({
