@@ -117,9 +117,12 @@ function forDemo(context: CommandContext): CommandContext {
 }
 
 async function fill(loaded: LoadedConfig): Promise<void> {
-  const { fillDemo } = await import('./demo.ts');
+  const { fillDemo } = await import('../demo/fill-demo.ts');
+  const { DemoDataError } = await import('../demo/demo-data.ts');
   const { service: config } = await openConfig(loaded);
-  const calls = await fillDemo(config, Date.now());
+  const calls = await fillDemo(config, Date.now()).catch((error: unknown) => {
+    throw error instanceof DemoDataError ? new StartError(error.message, { cause: error }) : error;
+  });
   if (calls > 0) process.stderr.write(`The demo is there: ${calls} tool calls of a team.\n`);
 }
 

@@ -20,8 +20,8 @@ const dist = (/** @type {string} */ file) =>
 const { createMemoryService } = await dist('core/index.js');
 const { sqlite } = await dist('plugins/storage-sqlite/index.js');
 const { dreaming } = await dist('plugins/dreaming/index.js');
-const { readDemo } = await dist('core/cli/demo-data.js');
-const { demoModel, toSaid } = await dist('core/cli/demo-model.js');
+const { readDemo } = await dist('core/demo/demo-data.js');
+const { demoModel, toSaid } = await dist('core/demo/demo-model.js');
 
 /** @import { AdminDreamOperation, AdminDreamRunDetail } from '../../core/schemas/dreams.ts' */
 /** @typedef {{ path: string, content: string }} MemoryFile */

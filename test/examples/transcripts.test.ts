@@ -19,7 +19,7 @@ const COMMAND = 'dist/core/cli/bin.cjs';
 /** They run nothing by themselves: a configuration, a proxy, a model, a story. */
 const WITHOUT = [
   ...['config-file', 'console-behind-sign-in', 'scripted-model'],
-  // The story of `--demo`: test/core/cli/demo.test.ts plays it.
+  // The story of `--demo`: test/core/demo/fill-demo.test.ts plays it.
   'demo',
 ];
 

@@ -1,4 +1,4 @@
-import { answerContext } from '../../../core/cli/demo-model.ts';
+import { answerContext } from '../../../core/demo/demo-model.ts';
 import type { GenerateRequest, ModelProvider } from '../../../core/contracts/model-provider.ts';
 
 /** A model that answers at once, by rule, and counts what it is asked: four characters a token. */

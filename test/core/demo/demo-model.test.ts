@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerContext } from '../../../core/cli/demo-model.ts';
+import { answerContext } from '../../../core/demo/demo-model.ts';
 
 const file = (path: string, ...lines: string[]) =>
   [`<file-0a1b path="${path}">`, ...lines, '</file-0a1b>'].join('\n');

@@ -4,7 +4,6 @@ import Type, { type Static, type TProperties } from 'typebox';
 import { MemoryError } from '../errors.ts';
 import { findPackageRoot } from '../packages/package-root.ts';
 import { compileSchema } from '../schemas/validate.ts';
-import { StartError } from './failure.ts';
 
 const object = <T extends TProperties>(properties: T, minProperties = 0) =>
   Type.Object(properties, { additionalProperties: false, minProperties });
@@ -90,9 +89,14 @@ export interface Demo extends Omit<Static<typeof storySchema>, 'users' | 'shared
   shared: DemoFile[];
 }
 
+/** The demo's data can't be used. The message is one line that names the file. */
+export class DemoDataError extends Error {
+  override readonly name = 'DemoDataError';
+}
+
 /**
- * Reads the demo's data (see `examples/demo/README.md`). Throws a `StartError` that names the file
- * that is missing or invalid.
+ * Reads the demo's data (see `examples/demo/README.md`). Throws a {@link DemoDataError} that names the
+ * file that is missing or invalid.
  */
 export async function readDemo(
   directory = join(findPackageRoot().directory, 'examples/demo'),
@@ -102,7 +106,9 @@ export async function readDemo(
       return await readFile(join(directory, name), 'utf8');
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      throw new StartError(`${join(directory, name)} cannot be read (${String(code)}).`, { cause });
+      throw new DemoDataError(`${join(directory, name)} cannot be read (${String(code)}).`, {
+        cause,
+      });
     }
   };
   const parse = async <T>(name: string, check: (value: unknown) => T): Promise<T> => {
@@ -112,7 +118,7 @@ export async function readDemo(
       return check(JSON.parse(json));
     } catch (cause) {
       if (!(cause instanceof MemoryError || cause instanceof SyntaxError)) throw cause;
-      throw new StartError(`${join(directory, name)} is invalid: ${cause.message}`, { cause });
+      throw new DemoDataError(`${join(directory, name)} is invalid: ${cause.message}`, { cause });
     }
   };
   const readFiles = (folder: string, files: Record<string, string>): Promise<DemoFile[]> =>
