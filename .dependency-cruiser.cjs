@@ -56,7 +56,7 @@ module.exports = {
       },
       to: {
         path: [
-          '^core/(http/|tools/|cli/|host/|(index|service)\\.ts$)',
+          '^core/(http/|tools/|cli/|host/|service/|(index|service)\\.ts$)',
           'node_modules/(koa|@koa|knex|mysql2|sqlite3|better-sqlite3)(/|$)',
         ],
       },
@@ -65,7 +65,7 @@ module.exports = {
       name: 'tools-know-no-http',
       severity: 'error',
       from: { path: '^core/tools/' },
-      to: { path: '^core/(http/|cli/|host/|(index|service)\\.ts$)' },
+      to: { path: '^core/(http/|cli/|host/|service/|(index|service)\\.ts$)' },
     },
     {
       name: 'http-knows-no-command',

@@ -1,0 +1,36 @@
+import { createArchive } from '../archive/archive.ts';
+import { createContentSearch } from '../files/content-search.ts';
+import { createFileLists } from '../files/file-lists.ts';
+import { createReindex } from '../maintenance/reindex.ts';
+import { createAccessLog } from '../telemetry/access-log.ts';
+import { createObservability } from '../telemetry/observability.ts';
+import { createTraces } from '../telemetry/traces.ts';
+import type { Basis } from './basis.ts';
+import type { Memory } from './memory.ts';
+import type { SearchIndex } from './search-index.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** What only the admin's routes and commands use. */
+export type AdminParts = ReturnType<typeof createAdminParts>;
+
+/** Creates the admin's views of memory and of the log, and the archive. */
+export function createAdminParts(
+  { storage, settings, log, ids, now }: Basis,
+  deps: {
+    telemetry: Pick<Telemetry, 'queue'>;
+    indexer: SearchIndex['indexer'];
+    memory: Pick<Memory, 'files' | 'revisions'>;
+  },
+) {
+  const { queue } = deps.telemetry;
+  const { files, revisions } = deps.memory;
+  return {
+    fileLists: createFileLists(storage, revisions),
+    searchContents: createContentSearch({ storage, ids }),
+    archive: createArchive({ storage, files, revisions, limits: settings.limits, ids, now }),
+    accessLog: createAccessLog(storage, queue),
+    traces: createTraces(storage, queue, revisions),
+    observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),
+    reindex: createReindex({ storage, indexer: deps.indexer, ids, log }),
+  };
+}

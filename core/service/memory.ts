@@ -1,0 +1,57 @@
+import { createErasures } from '../erase/erase.ts';
+import { createRewriter } from '../erase/rewriter.ts';
+import { createFiles } from '../files/files.ts';
+import { createIdempotency } from '../files/idempotency.ts';
+import { createRestores } from '../history/restore.ts';
+import { createRevisions } from '../history/revisions.ts';
+import { createRetention } from '../maintenance/retention.ts';
+import type { Basis } from './basis.ts';
+import type { SearchIndex } from './search-index.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** What reads and changes memory and its history, and what removes from it. */
+export type Memory = ReturnType<typeof createMemory>;
+
+/** Connects files and their history with the log and the index. */
+export function createMemory(
+  { storage, settings, log, ids, now, confirmedNow }: Basis,
+  deps: {
+    telemetry: Pick<Telemetry, 'queue' | 'writeHealth'>;
+    indexer: SearchIndex['indexer'];
+    erasureLookMs: number | undefined;
+  },
+) {
+  const { queue: accessQueue, writeHealth: health } = deps.telemetry;
+  const files = createFiles({
+    storage,
+    limits: settings.limits,
+    sharedWrites: settings.sharedWrites,
+    now,
+    confirmedNow,
+    ids,
+    accessQueue,
+    indexer: deps.indexer,
+    health,
+  });
+  const idempotency = createIdempotency({ storage, now, confirmedNow });
+  const rewriter = createRewriter({ storage, ids, log, now });
+  const revisions = createRevisions({ storage, files, ids, accessQueue, now, rewriter });
+  const restores = createRestores({ storage, files, revisions, log, now });
+  const erasures = createErasures({
+    storage,
+    ids,
+    accessQueue,
+    rewriter,
+    log,
+    now,
+    lookMs: deps.erasureLookMs,
+  });
+  const retention = createRetention({
+    storage,
+    settings: settings.retention,
+    now: confirmedNow,
+    ids,
+    log,
+  });
+  return { files, idempotency, rewriter, revisions, restores, erasures, retention };
+}

@@ -1,0 +1,131 @@
+import type { Plugin, PluginHistory } from '../contracts/plugin.ts';
+import type { RouteDefinition } from '../contracts/route.ts';
+import { MemoryError } from '../errors.ts';
+import { toUserId } from '../files/paths.ts';
+import { unifiedDiff } from '../history/delta/unified-diff.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { createPluginHost, type PluginHooks } from '../host/host.ts';
+import { assertSchema } from '../schemas/validate.ts';
+import type { Exporters } from '../telemetry/exporters.ts';
+import type { Tools } from '../tools/run-tool.ts';
+import type { Basis } from './basis.ts';
+import type { Memory } from './memory.ts';
+import type { Providers } from './providers.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** What plugins get, and where they add to. */
+interface PluginSetDependencies {
+  basis: Basis;
+  telemetry: Pick<Telemetry, 'queue' | 'exporters'>;
+  providers: Providers;
+  memory: Pick<Memory, 'files' | 'revisions'>;
+  tools: Tools;
+  fenceKey: () => Promise<Buffer>;
+  /** Finds the plugins, once. */
+  find: () => Promise<readonly Plugin[]>;
+  /** Throws when routes of plugins can't be served. */
+  checkRoutes: (routes: readonly RouteDefinition[]) => void;
+}
+
+/** The plugins of a service, in the order in which they were given. */
+export class PluginSet {
+  /** Routes of all plugins that are set up. */
+  readonly routes: RouteDefinition[] = [];
+  readonly #deps: PluginSetDependencies;
+  readonly #hooks: PluginHooks[] = [];
+  #plugins: readonly Plugin[] | null = null;
+
+  constructor(deps: PluginSetDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Sets up the plugins that are not set up yet. `onNext` gets the name of each before its turn. */
+  async setUp(onNext: (name: string) => void): Promise<void> {
+    this.#plugins ??= await this.#deps.find();
+    for (const plugin of this.#plugins.slice(this.#hooks.length)) {
+      onNext(plugin.name);
+      await this.#setUpOne(plugin);
+    }
+  }
+
+  async start(): Promise<void> {
+    for (const host of this.#hooks) await host.start();
+  }
+
+  /** The last one is closed first. */
+  async close(): Promise<void> {
+    for (const host of [...this.#hooks].reverse()) await host.close();
+  }
+
+  async #setUpOne(plugin: Plugin): Promise<void> {
+    const { basis, telemetry, providers, memory, tools, fenceKey } = this.#deps;
+    const { storage, settings, log, now, ids } = basis;
+    const exporters: Exporters['active'] = telemetry.exporters.active;
+    const added: string[] = [];
+    const [routes, sinks] = [this.routes.length, exporters.length];
+    const host = createPluginHost(plugin, {
+      storage,
+      files: memory.files,
+      history: toPluginHistory(memory.revisions),
+      tools,
+      log,
+      now,
+      ids,
+      record: (event) => telemetry.queue.event(event),
+      models: Object.freeze({
+        model: providers.model,
+        verifier: providers.verifier ?? providers.model,
+        embedder: providers.embedder,
+        fenceKey,
+      }),
+      settings: Object.freeze({
+        maxFileBytes: settings.limits.maxFileBytes,
+        timeZone: settings.timeZone,
+        dreamEnabled: settings.dream.enabled,
+      }),
+      addTool(tool) {
+        assertSchema(tool.inputSchema);
+        tools.add(tool);
+        added.push(tool.name);
+      },
+      addRoute: (route) => this.routes.push(route),
+      addExporter: (exporter) => exporters.push(exporter),
+    });
+    try {
+      await host.setUp();
+      if (this.routes.length > routes) this.#checkRoutes(plugin);
+    } catch (error) {
+      // The next attempt sets it up anew: what this one added would stand in its way.
+      added.forEach((name) => tools.remove(name));
+      this.routes.length = routes;
+      exporters.length = sinks;
+      throw error;
+    }
+    this.#hooks.push(host);
+  }
+
+  #checkRoutes({ name }: Plugin): void {
+    try {
+      this.#deps.checkRoutes(this.routes);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MemoryError(
+        'INVALID_REQUEST',
+        `The routes of the plugin ${name} cannot be served. ${reason}`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+function toPluginHistory(revisions: Revisions): PluginHistory {
+  return {
+    lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
+    ofRun: (scope, runId) => revisions.ofRun(scope, runId),
+    async revertRun(scope, runId, { caller, links = [] }) {
+      const selection = { runId, userId: toUserId(scope) ?? '' };
+      return (await revisions.revertWrites(selection, caller, links)).files;
+    },
+    diff: (before, after, path) => unifiedDiff(before, after, { path }),
+  };
+}

@@ -1,0 +1,46 @@
+import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { createWriteHealth } from '../files/write-health.ts';
+import { findPackageRoot } from '../packages/package-root.ts';
+import { createAccessQueue } from '../telemetry/access-queue.ts';
+import { createEventStreams } from '../telemetry/events/event-stream.ts';
+import { observationsOf } from '../telemetry/events/observation-store.ts';
+import { createExporters } from '../telemetry/exporters.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { createRollUp } from '../telemetry/rollups/rollups.ts';
+import type { Basis } from './basis.ts';
+
+/** What takes the rows and events that calls leave. */
+export type Telemetry = ReturnType<typeof createTelemetry>;
+
+/** Connects the queue of the log with those that get its events. */
+export function createTelemetry(
+  { storage, log, ids, now }: Basis,
+  given: readonly TraceExporter[],
+) {
+  const exporters = createExporters(given, {
+    config: storage.config,
+    log,
+    version: findPackageRoot().version,
+  });
+  const writeHealth = createWriteHealth(storage);
+  const queue = createAccessQueue({
+    store: storage.log,
+    health: writeHealth,
+    exporters: exporters.active,
+    log,
+    rollUp: createRollUp(ids.next()),
+    onWritten(events) {
+      metrics.count(events);
+      eventStreams.wake();
+    },
+  });
+  const eventStreams = createEventStreams({ store: observationsOf(storage), now, log });
+  const metrics = createMetrics({
+    queues: () => queue.counters(),
+    streams: () => eventStreams.counters(),
+    filesBehind: () => storage.files.countBehind(),
+    writesFail: async () => (await writeHealth.check()).status === 'failing',
+    exporters: () => exporters.describe(),
+  });
+  return { exporters, writeHealth, queue, eventStreams, metrics };
+}

@@ -1,0 +1,94 @@
+import type { MemoryServices } from '../contracts/tool.ts';
+import { createFind } from '../search/find.ts';
+import { presentFiles } from '../search/memory-files.ts';
+import { createSearch } from '../search/search.ts';
+import { createLineTimes } from '../search/time/line-times.ts';
+import { createReadAt } from '../search/time/read-at.ts';
+import { createContext } from '../subagents/context.ts';
+import { createModel } from '../subagents/model.ts';
+import { createRemember, type RememberDependencies } from '../subagents/remember.ts';
+import { createFiling, type Filing } from '../subagents/remember/filing.ts';
+import type { Basis } from './basis.ts';
+import type { Memory } from './memory.ts';
+import type { Providers } from './providers.ts';
+import type { SearchIndex } from './search-index.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** What the services of the tools are made of. */
+interface ToolServicesDependencies {
+  telemetry: Pick<Telemetry, 'queue'>;
+  providers: Pick<Providers, 'model' | 'verifier'>;
+  index: SearchIndex;
+  memory: Pick<Memory, 'files' | 'idempotency' | 'revisions' | 'erasures'>;
+  fenceKey: () => Promise<Buffer>;
+}
+
+/** Creates what the built-in tools call, and the filing of what `memory_remember` leaves in the inbox. */
+export function createToolServices(
+  { storage, settings, log, ids, now }: Basis,
+  { telemetry, providers, index, memory, fenceKey }: ToolServicesDependencies,
+): { services: MemoryServices; filing: Filing } {
+  const { timeZone, replyTokens } = settings;
+  const { files, idempotency, revisions, erasures } = memory;
+  const { indexer, caches, embedding, embeddings } = index;
+  const lineTimes = createLineTimes(revisions);
+  const search = {
+    search: createSearch({ index: storage.index, indexer, caches }),
+    files: presentFiles({ files: storage.files, index: storage.index }),
+    ids,
+    accessQueue: telemetry.queue,
+    revisions,
+    lineTimes,
+    timeZone,
+    now,
+    hybrid:
+      embedding === null || embeddings === null
+        ? null
+        : { embedding, use: () => embeddings.use(), weights: settings.search },
+  };
+  const model = providers.model === null ? null : createModel(providers.model);
+  const remember: RememberDependencies | null =
+    model === null
+      ? null
+      : {
+          files,
+          storage,
+          idempotency,
+          revisions,
+          search,
+          model,
+          now,
+          fenceKey,
+          timeZone,
+          verifier: providers.verifier === null ? model : createModel(providers.verifier),
+          maxFileBytes: settings.limits.maxFileBytes,
+          inboxPath: settings.inboxPath,
+          replyTokens,
+        };
+  const filing = createFiling({
+    remember,
+    storage,
+    ids,
+    log,
+    now,
+    record: (event) => telemetry.queue.event(event),
+    checkUser: (userId) => erasures.check(userId),
+  });
+  const services: MemoryServices = {
+    files,
+    history: createReadAt({ revisions, ids, accessQueue: telemetry.queue, now }),
+    find: createFind(search),
+    context: createContext({
+      search,
+      model,
+      now,
+      fenceKey,
+      lineTimes,
+      timeZone,
+      replyTokens,
+      isFilled: settings.context.fill,
+    }),
+    remember: remember === null ? null : createRemember(remember, filing),
+  };
+  return { services, filing };
+}
