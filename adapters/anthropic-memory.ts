@@ -167,7 +167,10 @@ const WHOLE_CHARS = 8_000;
 async function viewWhole(execute: Execute): Promise<string[]> {
   const found = await execute('memory_context', {
     // Asks nothing: what is the same for every question is wanted.
-    ...{ query: '-', maxChars: WHOLE_CHARS, fill: true, model: false },
+    query: '-',
+    maxChars: WHOLE_CHARS,
+    fill: true,
+    model: false,
   }).catch(() => null);
   // A service of an earlier version, or one that is out of reach by now.
   if (found === null) return [];

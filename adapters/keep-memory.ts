@@ -79,7 +79,9 @@ export function createKeeper(
       try {
         await rememberConversation(runner as TypedToolRunner, upTo.slice(before), {
           ...toContext(options),
-          ...{ wait: false, idempotencyKey: await toKey(upTo, { userId, id }), signal },
+          wait: false,
+          idempotencyKey: await toKey(upTo, { userId, id }),
+          signal,
         });
         problems.endOutage();
       } catch (thrown) {

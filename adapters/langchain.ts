@@ -194,7 +194,10 @@ function putBefore(message: BaseMessage, text: string): BaseMessage {
   return new Message({
     // The role of a ChatMessage.
     ...message.lc_kwargs,
-    ...{ id, name, additional_kwargs, response_metadata },
+    id,
+    name,
+    additional_kwargs,
+    response_metadata,
     content:
       typeof content === 'string' ? `${text}\n\n${content}` : [{ type: 'text', text }, ...content],
   });

@@ -129,7 +129,8 @@ async function recall(
   const request = {
     context: { userId, ...(actor === undefined ? {} : { actor }) },
     arguments: {
-      ...{ query, model },
+      query,
+      model,
       ...(maxChars === undefined ? {} : { maxChars }),
       ...(fill === undefined ? {} : { fill }),
     },

@@ -90,7 +90,8 @@ async function run(context: CommandContext): Promise<void> {
     await carryMemory(loaded, { mayCreate: true }, async (carrier) => {
       const progress = createProgress('files');
       const imported = await carrier.import(file, {
-        ...{ onExisting, dryRun },
+        onExisting,
+        dryRun,
         from: isFolder
           ? ((from as ImportFormat | undefined) ?? 'markdown')
           : (from as ImportFormat),

@@ -55,7 +55,11 @@ async function run({ argument, flags, cwd }: CommandContext): Promise<void> {
 function toManifest(made: { name: string; version: string; test: string }): object {
   const { name, version, test } = made;
   return {
-    ...{ name, version: '0.1.0', type: 'module', private: true, exports: './dist/plugin.js' },
+    name,
+    version: '0.1.0',
+    type: 'module',
+    private: true,
+    exports: './dist/plugin.js',
     scripts: { test },
     devDependencies: {
       '@types/node': '^20.19.0',
@@ -68,8 +72,14 @@ function toManifest(made: { name: string; version: string; test: string }): obje
 
 const TSCONFIG = {
   compilerOptions: {
-    ...{ module: 'nodenext', target: 'es2023', types: ['node'], strict: true },
-    ...{ declaration: true, skipLibCheck: true, rootDir: '.', outDir: 'dist' },
+    module: 'nodenext',
+    target: 'es2023',
+    types: ['node'],
+    strict: true,
+    declaration: true,
+    skipLibCheck: true,
+    rootDir: '.',
+    outDir: 'dist',
   },
   include: ['*.ts'],
 };

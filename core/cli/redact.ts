@@ -34,7 +34,9 @@ async function run(context: CommandContext): Promise<void> {
   const reason = context.flags.get('reason') ?? 'redacted on the command line';
   const { flags } = context;
   const request = {
-    ...{ reason, before: flags.has('before'), dryRun: !flags.has('yes') },
+    reason,
+    before: flags.has('before'),
+    dryRun: !flags.has('yes'),
     removeCopies: flags.has('remove-copies'),
   };
   const answer = await workOnMemory<RedactAnswer>(loaded, {

@@ -72,7 +72,9 @@ function passAll(prompt: string): object {
   const shown = [...prompt.matchAll(/^<operation-[0-9a-f]+ number="(\d+)" kind="(\w+)"/gm)];
   return {
     verdicts: shown.map(([, number, kind]) => ({
-      ...{ operation: Number(number), lost: [], added: [] },
+      operation: Number(number),
+      lost: [],
+      added: [],
       verdict: kind === 'supersede' ? 'replaces' : 'keeps',
     })),
   };

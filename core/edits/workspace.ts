@@ -317,8 +317,15 @@ export class Workspace {
     const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0) || null;
     const madeOf = groundsOf(located);
     const toRow = (text: string): Row => ({
-      ...{ path: add?.path ?? '', line: null, text, end: '', heading: null },
-      ...{ isLive: true, isProtected: false, at, madeOf },
+      path: add?.path ?? '',
+      line: null,
+      text,
+      end: '',
+      heading: null,
+      isLive: true,
+      isProtected: false,
+      at,
+      madeOf,
     });
     const toLeadRow = (text: string): Row => {
       const heading = parseHeading(text);
@@ -410,7 +417,12 @@ export class Workspace {
       at: file.times?.[index] ?? null,
     }));
     this.#files.set(file.path, {
-      ...{ file, rows, lineEnd, endsWithEol, isOff: null, live: null },
+      file,
+      rows,
+      lineEnd,
+      endsWithEol,
+      isOff: null,
+      live: null,
     });
   }
 
@@ -461,8 +473,12 @@ export class Workspace {
     remove: readonly Row[],
   ): Place | LocateFault {
     const place: Place = {
-      ...{ headings: heading === null ? [] : [heading], isNewFile: false, isNewHeading: false },
-      ...{ after: null, isInPlace: false, lead: [] },
+      headings: heading === null ? [] : [heading],
+      isNewFile: false,
+      isNewHeading: false,
+      after: null,
+      isInPlace: false,
+      lead: [],
     };
     if (!this.#files.has(path)) {
       if (this.#paths.has(path))

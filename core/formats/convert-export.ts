@@ -84,7 +84,9 @@ export async function convertExport(
       : await readFile(content === 'packed' ? decompress(open()) : open());
   const owner = source.userId ?? userId;
   const { name, files, skipped } = convertParts(source.parts, {
-    ...{ from, userId: owner, maxFileBytes },
+    from,
+    userId: owner,
+    maxFileBytes,
   });
   for (const item of source.skipped) skipped.push(item);
   const items = files.reduce((sum, file) => sum + file.items, skipped.length);
@@ -186,7 +188,8 @@ async function readFolder(open: OpenArchive, now: number): Promise<Source> {
   const skipped: SkippedItem[] = [];
   let bytes = 0;
   const archive = readArchive(open, {
-    ...{ maxFileBytes: FOREIGN_LIMITS.bytes, now },
+    maxFileBytes: FOREIGN_LIMITS.bytes,
+    now,
     onBadFile: (file) => skipped.push(file),
   });
   let next = await archive.next();

@@ -189,8 +189,11 @@ function addEntity(
   }
   // A second one of that name is more of the first.
   const entity = entities.get(name) ?? {
-    ...{ name, type, items: 0 },
-    ...{ observations: new Map<string, string>(), relations: [] },
+    name,
+    type,
+    items: 0,
+    observations: new Map<string, string>(),
+    relations: [],
   };
   entity.items += 1;
   entities.set(name, entity);

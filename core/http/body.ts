@@ -144,7 +144,10 @@ async function parseJson(bytes: Buffer): Promise<unknown> {
   const isSmall = bytes.length <= SMALL_BYTES;
   const text = bytes.toString('utf8');
   const limits = {
-    ...{ chars: Infinity, keys: Infinity, values: Infinity, depth: BODY_LIMITS.depth },
+    chars: Infinity,
+    keys: Infinity,
+    values: Infinity,
+    depth: BODY_LIMITS.depth,
     containers: isSmall ? Infinity : BODY_LIMITS.containers,
   };
   try {

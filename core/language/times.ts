@@ -72,7 +72,9 @@ type Found = TimeMeaning & { to: number };
 /** The phrases of scripts with spaces in their order, the longest of those that begin at a word first. */
 function readPhrases(text: string, now: number): { phrase: string; dates: () => string[] }[] {
   const words = [...text.matchAll(/[a-zа-я]+|\d+/g)].map(({ 0: word, index }) => ({
-    ...{ word, start: index, end: index + word.length },
+    word,
+    start: index,
+    end: index + word.length,
   }));
   /** The words that follow with only a space, hyphen or apostrophe between them, at most five. */
   const rowAt = (at: number) => {
@@ -85,7 +87,8 @@ function readPhrases(text: string, now: number): { phrase: string; dates: () => 
   const meant = rows.map((row, at) =>
     row.flatMap((_word, last): Found[] =>
       TIME_WORDS.get(row.slice(0, last + 1).join(' ')).map((meaning) => ({
-        ...{ ...meaning, to: at + last + 1 },
+        ...meaning,
+        to: at + last + 1,
       })),
     ),
   );

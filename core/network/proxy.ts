@@ -160,7 +160,10 @@ function openTunnel(
   const { request } = proxy.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
     const asked = request({
-      ...{ method: 'CONNECT', path: target, agent: false, timeout: CONNECT_MS },
+      method: 'CONNECT',
+      path: target,
+      agent: false,
+      timeout: CONNECT_MS,
       hostname: bare(proxy.hostname),
       port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
       headers: { host: target, ...proxyHeaders(proxy) },

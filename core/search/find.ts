@@ -63,7 +63,8 @@ export function createFind(deps: FindDependencies): FindService {
       const now = deps.now();
       const time = toTimeRequest(
         {
-          ...{ query, sort: args.sort },
+          query,
+          sort: args.sort,
           since: parseTimeOrNull(args.since, 'since'),
           until: parseTimeOrNull(args.until, 'until'),
         },
@@ -103,7 +104,9 @@ export function createFind(deps: FindDependencies): FindService {
         within === null ? request.scopes.map((scope) => ({ scope, prefix: '' })) : [within];
       const isInTime = time !== null && (time.since !== null || time.until !== null);
       const hint = await writeHint(files, {
-        ...{ roots, at, isInTime },
+        roots,
+        at,
+        isInTime,
         path: within === null ? null : (path ?? null),
         isPartial: past !== null && past.degraded !== null,
       });

@@ -76,7 +76,11 @@ export class SearchSnapshot {
   ) {
     this.#view = view;
     this.#scopes = scopes.map((scope) => ({
-      ...{ scope, state: null, stale: new Map(), replaced: new Map(), distrust: null },
+      scope,
+      state: null,
+      stale: new Map(),
+      replaced: new Map(),
+      distrust: null,
     }));
     this.#caches = caches;
     this.#model = model;

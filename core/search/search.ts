@@ -233,7 +233,10 @@ async function openAndRank(
   const { damaged } = collection;
   if (damaged.size > 0) return { obstacle: 'damaged', scopes: [...damaged] };
   return {
-    ...{ collection, ranking, includes, terms: terms.length },
+    collection,
+    ranking,
+    includes,
+    terms: terms.length,
     excepted: excepted.map(({ scope, file }) => ({
       scope: scopes[scope] as ScopeKey,
       fileNo: file,
@@ -328,7 +331,10 @@ async function fuseRankings(
   const keyOf = ({ scope, file, passage }: Candidate) =>
     group === 'file' ? `${scope} ${file}` : `${scope} ${file} ${passage}`;
   const { fused, agreement } = fuse(byWords, byMeaning, {
-    ...{ ranking: vectorHits, weights, group, keyOf },
+    ranking: vectorHits,
+    weights,
+    group,
+    keyOf,
   });
   const known = new Map(fused.map((one) => [keyOf(one.candidate), one]));
   return {
@@ -346,7 +352,9 @@ async function fuseRankings(
           ? {}
           : { vectorRank, similarity: meaning.similarity }),
         ...(zScore === null ? {} : { zScore }),
-        ...{ textPart, vectorPart, agreement },
+        textPart,
+        vectorPart,
+        agreement,
       };
     },
   };

@@ -156,7 +156,10 @@ async function readStable(
   const marked = past === null ? found : { ...found, states: [] };
   const stable = fill
     ? await takeStable(past?.files ?? deps.search.files, {
-        ...{ scopes: scopesOf(call), maxChars, sizes, marked },
+        scopes: scopesOf(call),
+        maxChars,
+        sizes,
+        marked,
       })
     : takeMarked(marked, maxChars);
   return { ...stable, ranges: await withTimes(stable.ranges, deps.lineTimes) };
@@ -180,7 +183,11 @@ async function select(
   return await selectLines(
     deps,
     {
-      ...{ model, query, maxChars: room, own: hits, search: find },
+      model,
+      query,
+      maxChars: room,
+      own: hits,
+      search: find,
       paths: await listPaths(deps.search.files, scopesOf(call)),
     },
     call,
@@ -208,15 +215,23 @@ async function findCatalog(
   if (!fill || stable.hasWhole || stable.isAll) return null;
   const [scope] = scopesOf(call) as [ScopeKey];
   return await listCatalog(past?.files ?? deps.search.files, {
-    ...{ scope, maxChars, room, never: stable.never, shown: stable.ranges },
+    scope,
+    maxChars,
+    room,
+    never: stable.never,
+    shown: stable.ranges,
   });
 }
 
 /** A source as a call answers it; that of a catalog has no time of its own. */
 function toAnswered({ file, startLine, endLine, at, why }: Source | CatalogSource) {
   return {
-    ...{ path: toVirtualPath(file), startLine, endLine, version: file.version },
-    ...{ updatedAt: toTime(at), why },
+    path: toVirtualPath(file),
+    startLine,
+    endLine,
+    version: file.version,
+    updatedAt: toTime(at),
+    why,
   };
 }
 
@@ -270,7 +285,9 @@ async function logRows(
     call,
     rows: [
       {
-        ...{ scope, path: index?.file.path ?? '', action: 'list' },
+        scope,
+        path: index?.file.path ?? '',
+        action: 'list',
         ...(index === null
           ? {}
           : {

@@ -121,7 +121,9 @@ async function rememberNow(
   const isEmpty = proposal.examined.length === 0 && proposal.malformed === 0;
   return await write(session, {
     ...plan,
-    ...{ memory: proposal.memory, accepted, degraded },
+    memory: proposal.memory,
+    accepted,
+    degraded,
     refused: isEmpty && isForget ? [NOTHING_TO_FORGET] : refused,
     known: await findKnown(session, proposal),
     isForget: proposal.isForget,
@@ -154,8 +156,14 @@ function toTold(deps: RememberDependencies, args: RememberArguments, call: ToolC
 
 function toPlan({ reason, dryRun = false }: RememberArguments): Omit<Plan, 'memory'> {
   return {
-    ...{ accepted: [], refused: [], known: [], isForget: false },
-    ...{ degraded: null, isQueued: false, reason, dryRun },
+    accepted: [],
+    refused: [],
+    known: [],
+    isForget: false,
+    degraded: null,
+    isQueued: false,
+    reason,
+    dryRun,
   };
 }
 

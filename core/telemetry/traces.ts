@@ -78,7 +78,12 @@ export function toAdminEvents({ scope: _scope, parent: _parent, spans, ...event 
     spans: spans.map((span, index) => ({
       // Spans are kept inside their root's row: their id is the root's with their place.
       id: `${id}.${index}`,
-      ...{ traceId, toolCallId, callerToolCallId, userId, tool, actor },
+      traceId,
+      toolCallId,
+      callerToolCallId,
+      userId,
+      tool,
+      actor,
       ...span,
       startedAt: toTime(span.startedAt),
     })),

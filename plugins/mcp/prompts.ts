@@ -60,7 +60,9 @@ const PROMPTS: readonly Prompt[] = [
 export function listPrompts(offered: readonly ToolDescription[]): ListPromptsResult {
   return {
     prompts: listOffered(offered).map(({ name, title, description, argument }) => ({
-      ...{ name, title, description },
+      name,
+      title,
+      description,
       arguments: [{ ...argument, required: true }],
     })),
   };

@@ -84,7 +84,8 @@ export function createProviderFetch(options: {
       new Promise<Response>((done, fail) => {
         const sent = request(
           {
-            ...{ method, ...options },
+            method,
+            ...options,
             ...(signal instanceof AbortSignal ? { signal } : {}),
           },
           (answer) => {

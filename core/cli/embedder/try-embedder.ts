@@ -54,7 +54,9 @@ export async function tryEmbedder(loaded: LoadedConfig): Promise<Trial | null> {
       const reason = explainProviderError(error) ?? 'the provider failed';
       const isLength = problem === 'other_dimensions' && typeof vectorLength === 'number';
       return {
-        ...{ isUsable: false, embedder, reason },
+        isUsable: false,
+        embedder,
+        reason,
         vectorLength: isLength ? vectorLength : null,
       };
     }

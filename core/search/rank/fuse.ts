@@ -99,8 +99,13 @@ export function fuse(
     const zScore = toZ(candidate.score, ranking.passages);
     const vectorPart = share * standOut(zScore);
     found.set(keyOf(candidate), {
-      ...{ candidate, score: vectorPart, textPart: 0, vectorPart, zScore },
-      ...{ textRank: null, vectorRank },
+      candidate,
+      score: vectorPart,
+      textPart: 0,
+      vectorPart,
+      zScore,
+      textRank: null,
+      vectorRank,
     });
   }
   return { fused: [...found.values()].filter(({ score }) => score > 0), agreement };

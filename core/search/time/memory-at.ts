@@ -56,9 +56,14 @@ export async function openMemoryAt(
         bytes += Buffer.byteLength(content);
         if (bytes > LIMITS.bytes) throw tooMuch('bytes', LIMITS.bytes);
         files.push({
-          ...{ ...key, content, fileNo: file.fileNo, indexedVersion: null },
-          ...{ version: revision.version, updatedAt: revision.at },
-          ...{ latestRevisionId: revision.id, hash: hashText(content) },
+          ...key,
+          content,
+          fileNo: file.fileNo,
+          indexedVersion: null,
+          version: revision.version,
+          updatedAt: revision.at,
+          latestRevisionId: revision.id,
+          hash: hashText(content),
         });
       }
       after = page.next;
@@ -103,7 +108,11 @@ function toIndex(
               const own = inScope(scope);
               const state = { generation: 0, format: null, files: own.length, version: 0 };
               const stale = own.map(({ fileNo, version, path, hash }) => ({
-                ...{ fileNo, version, path, hash, isDeleted: false },
+                fileNo,
+                version,
+                path,
+                hash,
+                isDeleted: false,
               }));
               return { state, stale, blobs: [] };
             }),

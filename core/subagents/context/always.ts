@@ -31,8 +31,14 @@ export interface MarkedFiles {
 /** Finds the files whose front matter says `context: always`, each as its text, or `context: never`. */
 export async function findMarked(search: Search, call: ToolCall): Promise<MarkedFiles> {
   const request = {
-    ...{ text: '', term: ALWAYS_TERM, except: NEVER_TERM, scopes: scopesOf(call), within: null },
-    ...{ group: 'file' as const, limit: FILES, isFuzzy: false },
+    text: '',
+    term: ALWAYS_TERM,
+    except: NEVER_TERM,
+    scopes: scopesOf(call),
+    within: null,
+    group: 'file' as const,
+    limit: FILES,
+    isFuzzy: false,
   };
   const { hits, excepted, states } = await runSearch(search, request, call);
   const always = hits.flatMap(({ file }) => toAlways(file) ?? []).sort(byPath);

@@ -57,7 +57,9 @@ export async function gather(
   const user = parseUserId(call.userId);
   const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) => ({
     ...passagesOf(query, call),
-    ...{ within, limit, isFuzzy },
+    within,
+    limit,
+    isFuzzy,
   });
   const toKeys = (paths: readonly string[]) => paths.map((path) => parseVirtualPath(path, user));
 
@@ -77,7 +79,8 @@ export async function gather(
   const { hits: more } = await runSearch(deps.search, inLinked, call);
   return {
     hits: keepOneVersion(dropKeptOut([...gathered, ...atMost(more)])),
-    ...{ states, degraded },
+    states,
+    degraded,
   };
 }
 
@@ -93,8 +96,13 @@ export async function search(
 function passagesOf(text: string, call: ToolCall): SearchRequest {
   const scopes = scopesOf(call);
   return {
-    ...{ text, scopes, within: null, except: NEVER_TERM },
-    ...{ group: 'passage', limit: GATHERED, isFuzzy: true },
+    text,
+    scopes,
+    within: null,
+    except: NEVER_TERM,
+    group: 'passage',
+    limit: GATHERED,
+    isFuzzy: true,
   };
 }
 

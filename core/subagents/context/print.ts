@@ -166,7 +166,16 @@ export function toWhole(file: FoundFile, from: number): Range | null {
   if (start >= end) return null;
   const lineOf = (index: number): number => content.slice(0, index).split('\n').length;
   const [startLine, endLine] = [lineOf(start), lineOf(end)];
-  return { ...{ file, startLine, endLine, start, end, at }, heading: null, headingLines: [] };
+  return {
+    file,
+    startLine,
+    endLine,
+    start,
+    end,
+    at,
+    heading: null,
+    headingLines: [],
+  };
 }
 
 /** Whether these are one file. */

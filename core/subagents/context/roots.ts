@@ -92,8 +92,12 @@ export async function takeStable(
       const hasWhole = ranges.length > 0;
       const hasLogs = roots.some((root) => root.hasLogs);
       return {
-        ...{ ranges, never, states, hasWhole },
-        ...{ isAll: hasWhole || !hasLogs, hasAllFindable: !hasLogs },
+        ranges,
+        never,
+        states,
+        hasWhole,
+        isAll: hasWhole || !hasLogs,
+        hasAllFindable: !hasLogs,
       };
     }
   }

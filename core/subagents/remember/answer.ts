@@ -82,7 +82,9 @@ export function toOutcome(
   ];
   const place = inbox === null ? 'all' : filed.length > 0 ? 'part' : 'inbox';
   return {
-    ...{ files, refused, known },
+    files,
+    refused,
+    known,
     said: {
       summary: parts.join(' '),
       unchanged,

@@ -39,8 +39,13 @@ export async function fileLine(
   const deps = { ...remember, hidden: { path: file.path, text } };
   const { text: fact, speaker, day } = said;
   const told = {
-    ...{ fact, speaker, day, context, timeZone: deps.timeZone },
-    ...{ maxWrites: DEFAULT_WRITES, purpose: 'inbox' as const },
+    fact,
+    speaker,
+    day,
+    context,
+    timeZone: deps.timeZone,
+    maxWrites: DEFAULT_WRITES,
+    purpose: 'inbox' as const,
   };
   const shown = await look(deps, { fact, context }, call);
   const session = await openSession(deps, { told, shown, call });
@@ -82,11 +87,20 @@ function toDiscard({ file, said, text }: QueuedLine): ExaminedOperation {
   const shown = { path: file.path, line: null, heading: null, text: said.text, at: null };
   return {
     operation: {
-      ...{ number: 1, kind: 'discard', reason: '', add: null, sources: [] },
+      number: 1,
+      kind: 'discard',
+      reason: '',
+      add: null,
+      sources: [],
       remove: [{ path: file.path, line: null, text }],
     },
-    ...{ remove: [shown], add: null, sources: [] },
-    ...{ class: 'meaning', signals: [], fault: null, knownBy: [] },
+    remove: [shown],
+    add: null,
+    sources: [],
+    class: 'meaning',
+    signals: [],
+    fault: null,
+    knownBy: [],
   };
 }
 

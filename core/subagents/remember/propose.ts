@@ -67,7 +67,8 @@ async function ask(session: Session, system: PromptText, prompt: PromptText): Pr
   const { deps, kinds } = session;
   const text = await deps.model.ask(
     {
-      ...{ system, prompt },
+      system,
+      prompt,
       schema: editsSchema(kinds, { hasForget: true }),
       maxTokens: deps.replyTokens,
       // A reply that was cut off is of use when it has a whole operation.

@@ -191,8 +191,14 @@ function toReport(
     .slice(0, FINDING_LIMIT);
   const omitted = findings.length - listed.length;
   return {
-    ...{ userId, at: toTime(now), filesChecked, files },
-    ...{ counts, severities, findings: listed, omitted },
+    userId,
+    at: toTime(now),
+    filesChecked,
+    files,
+    counts,
+    severities,
+    findings: listed,
+    omitted,
   };
 }
 
