@@ -163,7 +163,16 @@ export interface HostWriteOptions {
   /** Takes the phases of the write, and is named by its revision. */
   trace?: Trace;
   guards?: readonly Guard[];
+  /**
+   * The other rows of the same transaction: changes the plugin's run with `runId`, and what the
+   * plugin keeps of the user. It gets what the write made, and the rows as they are under their lock;
+   * it is synchronous and pure, and may be called again. What it throws leaves everything as it was.
+   */
+  with?(written: readonly WriteResult[], current: RunCurrent): RunChange;
 }
+
+/** New rows of a run, with the facts of an audit row; an absent member changes nothing. */
+export type RunChange = Omit<RunDecision<unknown, AuditFacts>, 'result'>;
 
 /** A lease that was claimed: it lasts for its `ttlMs`, or until it is renewed or released. */
 export interface Lease {

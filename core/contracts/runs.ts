@@ -78,6 +78,9 @@ export interface RunRecord extends RunListing {
   details: string;
 }
 
+/** A run, by the plugin that it belongs to and its user. */
+export type RunKey = Pick<RunRecord, 'plugin' | 'scope' | 'id'>;
+
 /** What an update locks and reads. */
 export interface RunUpdateRequest {
   scope: ScopeKey;

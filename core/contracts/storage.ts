@@ -25,7 +25,7 @@ import type {
   UserListing,
 } from './records.ts';
 import type { MemoryError } from '../errors.ts';
-import type { RunStores } from './runs.ts';
+import type { RunCurrent, RunDecision, RunKey, RunStores } from './runs.ts';
 import type { ErasureStore } from './erasure.ts';
 import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './logger.ts';
@@ -153,6 +153,8 @@ export interface MutateRequest {
   files: readonly FileKey[];
   idempotency?: { scope: ScopeKey; keyHash: string };
   guards?: readonly Guard[];
+  /** A plugin's run that is changed with the files. Its scope is among `scopes`. */
+  run?: RunKey;
 }
 
 /**
@@ -168,6 +170,8 @@ export interface Current {
   scope(scope: ScopeKey): ScopeState;
   file(key: FileKey): FileState | null;
   readonly idempotency: IdempotencyRecord | null;
+  /** The rows of {@link MutateRequest.run}; absent without one. */
+  run?(): RunCurrent;
   /** Why the writes of a scope wait; `null` when they don't. Absent without {@link Storage.holds}. */
   hold?(scope: ScopeKey): HoldRecord | null;
 }
@@ -191,6 +195,8 @@ export interface Changes {
   access?: readonly AccessRecord[];
   idempotency?: IdempotencyRecord;
   audit?: readonly AuditRecord[];
+  /** The run of the request, and what its plugin keeps of the user. */
+  run?: Pick<RunDecision<unknown>, 'run' | 'user'>;
   /** Holds to set, and to remove (`null`). */
   holds?: readonly { scope: ScopeKey; hold: HoldRecord | null }[];
 }

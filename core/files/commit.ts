@@ -6,15 +6,23 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Guard, Storage } from '../contracts/storage.ts';
+import type { RunCurrent, RunDecision, RunKey } from '../contracts/runs.ts';
+import type { Current, Guard, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
 import { Draft, type DraftCaller } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
+import { MemoryError } from '../errors.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { parseUserId, toScope } from './paths.ts';
 import type { InstanceIds } from '../ids/ids.ts';
 import type { WriteHealth } from './write-health.ts';
+
+/** A run, and how its rows change with a write. `change` is synchronous and pure. */
+export interface WrittenRun<R> {
+  key: RunKey;
+  change(current: RunCurrent, result: R): Omit<RunDecision<unknown>, 'result'>;
+}
 
 /** A change of one or more files, before it is made. */
 interface PlannedWrite<R> {
@@ -26,6 +34,8 @@ interface PlannedWrite<R> {
   /** Set when the call makes only this write and may retry it. */
   isOnly?: boolean;
   audit?: (result: R) => AuditRecord;
+  /** A plugin's run that changes with the files, in the same transaction. */
+  run?: WrittenRun<R> | undefined;
   /** Set for a write of work for which all others of the scope wait. */
   held?: HeldWrite | undefined;
   /** When the work began that led to the write, if that was before the write and no tool call. */
@@ -37,7 +47,7 @@ interface PlannedWrite<R> {
  * `plan` may run more than once, each time on a new draft; if it throws, nothing is written.
  */
 export type Commit = <R extends object>(
-  write: PlannedWrite<R>,
+  write: PlannedWrite<NoInfer<R>>,
   plan: (draft: Draft) => R,
 ) => Promise<R>;
 
@@ -62,7 +72,7 @@ export function createCommit(deps: CommitDependencies): Commit {
   const writesOf = new WeakMap<ToolCall, number>();
 
   return async function commit<R extends object>(
-    write: PlannedWrite<R>,
+    write: PlannedWrite<NoInfer<R>>,
     plan: (draft: Draft) => R,
   ): Promise<R> {
     const { call, caller, trace } = write;
@@ -90,6 +100,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           files: write.keys,
           ...(idempotency === null ? {} : { idempotency }),
           ...(write.guards === undefined ? {} : { guards: write.guards }),
+          ...(write.run === undefined ? {} : { run: write.run.key }),
         },
         (current) => {
           read.end({ files: write.keys.length });
@@ -118,6 +129,7 @@ export function createCommit(deps: CommitDependencies): Commit {
             building.fail(error);
             throw error;
           }
+          const { audit: runAudit, ...run } = changeRun(write, current, planned);
           building.end({ revisions: draft.revisionCount });
           const rows = trace.start('access_log.write', 'access rows');
           const changes = draft.changes({
@@ -128,6 +140,8 @@ export function createCommit(deps: CommitDependencies): Commit {
                 }),
             ...(holds.length === 0 ? {} : { holds }),
             ...(write.audit === undefined ? {} : { audit: [write.audit(planned)] }),
+            ...(runAudit === undefined ? {} : { audit: [runAudit] }),
+            ...(write.run === undefined ? {} : { run }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];
@@ -149,6 +163,17 @@ export function createCommit(deps: CommitDependencies): Commit {
       throw error;
     }
   };
+}
+
+function changeRun<R>(
+  { run }: PlannedWrite<R>,
+  current: Current,
+  planned: R,
+): Omit<RunDecision<unknown>, 'result'> {
+  if (run === undefined) return {};
+  const rows = current.run?.();
+  if (rows === undefined) throw new MemoryError('INTERNAL', 'The storage keeps no runs.');
+  return run.change(rows, planned);
 }
 
 /** Each scope once, in one order for all writes, so that no two writes deadlock. */

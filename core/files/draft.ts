@@ -304,7 +304,7 @@ export class Draft {
   }
 
   /** The rows to write. Called once. */
-  changes(extra: Pick<Changes, 'idempotency' | 'audit' | 'holds'>): Changes {
+  changes(extra: Pick<Changes, 'idempotency' | 'audit' | 'holds' | 'run'>): Changes {
     // Only now, since the two revisions of a move name each other.
     for (const revision of this.#revisions) {
       if (this.#restored.has(revision)) continue;

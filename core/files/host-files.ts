@@ -1,11 +1,12 @@
-import type { FileKey } from '../contracts/records.ts';
+import type { FileKey, ScopeKey } from '../contracts/records.ts';
 import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
 import type { Trace, WriteResult } from '../contracts/tool.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import { noTrace } from '../telemetry/tracer.ts';
+import { toAuditRecord } from '../telemetry/audit.ts';
 import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
 import { parseHostActor } from './actor.ts';
-import type { Commit, CommitDependencies } from './commit.ts';
+import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
 import { type DraftCaller, type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
 import { isUuid } from '../ids/ids.ts';
@@ -18,7 +19,7 @@ export interface HostFiles {
   /** Writes files of one user for a plugin, in one transaction. */
   hostWrite(
     changes: readonly HostWrite[],
-    options: HostWriteOptions,
+    options: HostWriteOptions & { plugin: string },
   ): Promise<readonly WriteResult[]>;
   /** Queues access rows for files that a plugin read in a run. */
   hostReads(
@@ -66,7 +67,13 @@ export function createHostFiles(
           .flatMap(({ requires = [] }) => requires)
           .map(({ path, version }) => ({ key: parseVirtualPath(path, userId), version }));
         const locked = [...keys, ...required.map((other) => other.key)];
-        return await commit({ keys: locked, caller, trace, guards: options.guards }, (draft) => {
+        const run = toWrittenRun(options, {
+          scope: toScope(userId),
+          runId: caller.runId,
+          ids: deps.ids,
+        });
+        const write = { keys: locked, caller, trace, guards: options.guards, run };
+        return await commit<readonly WriteResult[]>(write, (draft) => {
           keys.forEach((key, at) => draft.expectVersion(key, changes[at]?.ifVersion));
           for (const other of required) draft.expectVersion(other.key, other.version);
           return keys.map((key, at) => ({
@@ -100,6 +107,25 @@ export function createHostFiles(
         lines: lines === undefined ? null : formatLines(lines),
       }));
       await logAccessBy(deps, { caller, trace: trace ?? noTrace(), rows });
+    },
+  };
+}
+
+/** The run that changes with a write; `undefined` where the write has no `with`. */
+function toWrittenRun(
+  options: HostWriteOptions & { plugin: string },
+  { scope, runId, ids }: { scope: ScopeKey; runId: string | null; ids: CommitDependencies['ids'] },
+): WrittenRun<readonly WriteResult[]> | undefined {
+  if (options.with === undefined) return undefined;
+  if (runId === null) throw invalidField('/runId', 'is needed where a write has a "with"', 'runId');
+  return {
+    key: { plugin: options.plugin, scope, id: runId },
+    change(current, written) {
+      const { audit, ...rows } = options.with?.(written, current) ?? {};
+      if (audit === undefined) return rows;
+      const { caller, ...facts } = audit;
+      const { address, traceId } = caller;
+      return { ...rows, audit: toAuditRecord(ids, { ...facts, address, traceId }) };
     },
   };
 }

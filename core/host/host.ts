@@ -57,7 +57,7 @@ export interface PluginHostDependencies {
   files: {
     hostWrite(
       changes: readonly HostWrite[],
-      options: HostWriteOptions,
+      options: HostWriteOptions & { plugin: string },
     ): Promise<readonly WriteResult[]>;
     hostReads(
       files: readonly ReadFile[],
@@ -121,7 +121,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     } satisfies HostMemory),
     async write(changes, options) {
       if (options.runId !== undefined) checkRunId(options.runId);
-      return deps.files.hostWrite(changes, options);
+      return deps.files.hostWrite(changes, { ...options, plugin: plugin.name });
     },
     tools: Object.freeze({
       listTools: () => deps.tools.listTools(),

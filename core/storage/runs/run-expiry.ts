@@ -1,7 +1,8 @@
 import type { ScopeKey } from '../../contracts/records.ts';
+import type { RunKey } from '../../contracts/runs.ts';
 import { runBudgetOf, userLeaseOf } from '../../files/run-names.ts';
 import type { Connection } from '../dialect.ts';
-import { isRunOf, RUN_KEYS, type RunKey, type RunUsers, runUsersOf } from './run-rows.ts';
+import { isRunOf, RUN_KEYS, type RunUsers, runUsersOf } from './run-rows.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { deleteRows, findRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';

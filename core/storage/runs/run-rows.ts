@@ -1,4 +1,10 @@
-import type { RunListing, RunRecord, RunUser, RunUserRecord } from '../../contracts/runs.ts';
+import type {
+  RunKey,
+  RunListing,
+  RunRecord,
+  RunUser,
+  RunUserRecord,
+} from '../../contracts/runs.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
 import { DREAMING } from '../../files/run-names.ts';
 import type { Row } from '../dialect.ts';
@@ -28,9 +34,6 @@ export const RUN_LISTINGS = mapTable<RunListing>('svc_dream_history', run, {
 export const RUNS = mapTable<RunRecord>('svc_dream_history', run, {
   fixed: ['user_id', 'plugin'],
 });
-
-/** A key of a run, with the plugin that it belongs to. */
-export type RunKey = Pick<RunRecord, 'scope' | 'plugin' | 'id'>;
 
 export const RUN_KEYS = mapTable<RunKey>(
   'svc_dream_history',

@@ -5,11 +5,14 @@ import type {
   IdempotencyRecord,
   ScopeState,
 } from '../../contracts/records.ts';
+import type { RunCurrent, RunKey } from '../../contracts/runs.ts';
 import type { Current, Decision, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
 import type { Damage } from './damage.ts';
 import type { SqlDatabase } from '../sql-database.ts';
+import { runUsersOf } from '../runs/run-rows.ts';
+import { runSlotKey, type RunSlots } from '../runs/run-slots.ts';
 import type { Connection } from '../dialect.ts';
 import {
   fileSlotKey,
@@ -40,6 +43,9 @@ export function checkMutateRequest(request: MutateRequest): void {
   for (const key of request.files) {
     assertFileKey(key);
     if (!request.scopes.includes(key.scope)) throw unnamed('A file');
+  }
+  if (request.run !== undefined && !request.scopes.includes(request.run.scope)) {
+    throw unnamed('A run');
   }
   if (request.idempotency !== undefined && !request.scopes.includes(request.idempotency.scope)) {
     throw unnamed('An idempotency key');
@@ -133,11 +139,19 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       if (!request.scopes.includes(scope)) throw unnamed('A scope');
       return writeSet.holds.get(scope)?.now ?? null;
     },
+    ...(request.run === undefined ? {} : { run: () => runOf(writeSet, request.run as RunKey) }),
     idempotency:
       request.idempotency === undefined
         ? null
         : (writeSet.idempotency.get(idempotencySlotKey(request.idempotency))?.now ?? null),
   };
+}
+
+function runOf(writeSet: WriteSet, key: RunKey): RunCurrent {
+  const { user, run, isForeign } = writeSet.runs.get(runSlotKey(key)) as RunSlots;
+  if (isForeign) throw new MemoryError('RUN_NOT_FOUND');
+  const blank = () => runUsersOf(key.plugin).map.blank({ scope: key.scope });
+  return { user: user.now ?? blank(), run: run.now };
 }
 
 /**
@@ -155,6 +169,16 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   }
   for (const row of [...(changes.revisions ?? []), ...(changes.access ?? [])]) {
     if (!request.scopes.includes(row.scope)) throw unnamed('A row');
+  }
+  const { run, user } = changes.run ?? {};
+  if (
+    (user !== undefined && user.scope !== request.run?.scope) ||
+    (run !== undefined &&
+      (run.id !== request.run?.id ||
+        run.scope !== request.run.scope ||
+        run.plugin !== request.run.plugin))
+  ) {
+    throw unnamed('A run');
   }
   const key = changes.idempotency;
   if (
@@ -187,6 +211,11 @@ function applyChanges(
     if (slot.now?.holdId !== holdId) {
       slot.now = { ...(slot.now ?? newScopeState(scope)), holdId, holdKind };
     }
+  }
+  if (request.run !== undefined && changes.run !== undefined) {
+    const slots = writeSet.runs.get(runSlotKey(request.run)) as RunSlots;
+    slots.user.now = changes.run.user ?? slots.user.now;
+    slots.run.now = changes.run.run ?? slots.run.now;
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));

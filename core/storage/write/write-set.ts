@@ -9,12 +9,14 @@ import type {
   ScopeKey,
   ScopeState,
 } from '../../contracts/records.ts';
+import type { RunKey } from '../../contracts/runs.ts';
 import type { MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { readHolds } from '../read/holds.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { readRunSlots, type RunSlots, runSlotKey, saveRunSlots } from '../runs/run-slots.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
@@ -51,6 +53,7 @@ export interface WriteSet {
   /** The fences of the valid leases. */
   leases: Map<string, number>;
   budgets: Map<string, Slot<Budget>>;
+  runs: Map<string, RunSlots>;
   revisions: NewRevision[];
   pruned: PrunedRevision[];
   access: AccessRecord[];
@@ -105,7 +108,9 @@ export async function readWriteSet(
   const idempotency = new Map<string, { scope: ScopeKey; keyHash: string }>();
   const leases = new Set<string>();
   const budgets = new Map<string, number>();
+  const runs = new Map<string, RunKey>();
   for (const request of requests) {
+    if (request.run !== undefined) runs.set(runSlotKey(request.run), request.run);
     for (const scope of request.scopes) {
       const scopeId = toScopeId(scope);
       if ((scopes.get(scopeId) ?? scope) !== scope) throw sameNumber();
@@ -125,6 +130,7 @@ export async function readWriteSet(
     ...(await readScopes(connection, scopes)),
     files: await readFiles(connection, files, scopes),
     idempotency: await readIdempotency(connection, idempotency, scopes),
+    runs: await readRunSlots(connection, runs),
     leases: await readLeases(connection, leases),
     budgets: await readBudgets(connection, budgets),
     revisions: [],
@@ -183,6 +189,7 @@ export async function saveWriteSet(
   // An expired key can be used again.
   await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
   await insertRecords(connection, writeSet.audit, { into: NEW_AUDIT_ROWS });
+  await saveRunSlots(connection, writeSet.runs);
   await replaceRecords(connection, BUDGETS, changed(writeSet.budgets.values()));
   await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
 }

@@ -1,8 +1,10 @@
-import { expect, it } from 'vitest';
-import type { Plugin } from '../../../core/contracts/plugin.ts';
+import { describe, expect, it } from 'vitest';
+import type { Host, HostWriteOptions, Plugin, RunChange } from '../../../core/contracts/plugin.ts';
+import type { RunUserRecord } from '../../../core/contracts/runs.ts';
 import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import { listOf, pageQuery, strictObject, text } from '../../../core/schemas/shapes.ts';
+import { MemoryError } from '../../../core/errors.ts';
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -28,12 +30,14 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
           if (lease === null) continue;
           const run = { ...runs.create({ id: host.newId(), userId }), startedAt: host.now() };
           const request = { scope, runId: run.id, lease: lease.guard };
-          const end = (state: 'completed' | 'failed', writes: number) =>
-            runs.update(request, ({ user }) => ({
-              result: null,
-              run: { ...run, state, writes, endedAt: host.now() },
-              user: { ...user, status: state, runs: user.runs + 1, watermark: host.now() },
-            }));
+          const toEnded = (
+            user: RunUserRecord,
+            state: 'completed' | 'failed',
+            writes: number,
+          ): RunChange => ({
+            run: { ...run, state, writes, endedAt: host.now() },
+            user: { ...user, status: state, runs: user.runs + 1, watermark: host.now() },
+          });
           try {
             await runs.update(request, () => ({ result: null, run: { ...run, state: 'running' } }));
             const files = await host.memory.list(scope, { prefix: '', after: null, limit: 100 });
@@ -41,10 +45,12 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
             const budget = { kind: 'budget', name: runs.budget(run.id), max: maxWrites } as const;
             await host.write([{ userId, path: 'user/catalog.md', content, reason: 'Listed.' }], {
               ...{ actor: 'catalog', runId: run.id, guards: [lease.guard, budget] },
+              with: (written, { user }) => toEnded(user, 'completed', written.length),
             });
-            await end('completed', 1);
           } catch {
-            await end('failed', 0);
+            await runs.update(request, ({ user }) => ({
+              ...{ result: null, ...toEnded(user, 'failed', 0) },
+            }));
           } finally {
             await lease.release();
           }
@@ -133,4 +139,102 @@ it('of somebody cannot see or change a run of dreaming', async () => {
   expect(await dreams?.run(own?.id ?? '')).toBeNull();
   const update = dreams?.update({ scope: 'u:alice', runId: own?.id ?? '' }, () => ({ result: 0 }));
   expect((await rejection(update ?? Promise.resolve())).code).toBe('RUN_NOT_FOUND');
+});
+
+describe('a write with the rows of its run', () => {
+  /** A plugin with a run of alice, and writes of that run. */
+  async function openRun() {
+    let given: Host | null = null;
+    const plugin: Plugin = { name: 'toy', apiVersion: 2, setup: (host) => void (given = host) };
+    const core = await openCore({ plugins: [plugin] });
+    const host = given as unknown as Host;
+    const { runs } = host;
+    if (runs === null) throw new Error('The storage keeps no runs.');
+    const run = runs.create({ id: host.newId(), userId: 'alice' });
+    const request = { scope: run.scope, runId: run.id };
+    await runs.update(request, () => ({ result: null, run: { ...run, state: 'running' } }));
+    const change = { userId: 'alice', path: 'user/a.md', content: 'tea\n', reason: 'Noted.' };
+    const write = (options: Partial<HostWriteOptions>, more: object = {}) =>
+      host.write([{ ...change, ...more }], { actor: 'toy', runId: run.id, ...options });
+    const content = async () => (await host.memory.read('u:alice', 'a.md'))?.content ?? null;
+    return { core, host, runs, run, request, write, content };
+  }
+
+  it('gets what it made and the locked rows, and changes them with an audit row', async () => {
+    const { core, runs, run, write, content } = await openRun();
+    const [first] = await write({
+      with: (written, { user, run: current }) => ({
+        run: { ...(current ?? run), state: 'completed', details: JSON.stringify(written) },
+        user: { ...user, runs: user.runs + 1 },
+        audit: { action: 'toy.done', target: run.id, details: {}, caller: operator },
+      }),
+    });
+    const ended = await runs.run(run.id);
+    expect(ended?.state).toBe('completed');
+    expect(JSON.parse(ended?.details ?? '')).toMatchObject([
+      { path: 'user/a.md', version: 1, revisionId: first?.revisionId },
+    ]);
+    expect((await runs.user('u:alice'))?.record).toMatchObject({ runs: 1 });
+    const audit = await core.storage.audit.list({}, { limit: 9, order: 'asc', after: null });
+    expect(audit.items).toMatchObject([{ action: 'toy.done', target: run.id }]);
+    expect(await content()).toBe('tea\n');
+  });
+
+  it('leaves the file and the run as they were where it throws, or a guard fails', async () => {
+    const { runs, run, write, content } = await openRun();
+    const end = () => ({ run: { ...run, state: 'completed' as const } });
+    const stop = () => {
+      throw new MemoryError('RUN_STATE', 'It was canceled.');
+    };
+    const lost = { kind: 'lease', name: 'run/alice/toy', fence: 7 } as const;
+    const none = { kind: 'budget', name: runs.budget(run.id), max: 0 } as const;
+    const refused: [Promise<unknown>, string][] = [
+      [write({ with: stop }), 'RUN_STATE'],
+      [write({ with: end, guards: [lost] }), 'RUN_STATE'],
+      [write({ with: end, guards: [none] }), 'QUOTA_EXCEEDED'],
+      [write({ with: end }, { ifVersion: 7 }), 'VERSION_CONFLICT'],
+    ];
+    for (const [work, code] of refused) expect((await rejection(work)).code).toBe(code);
+    expect([(await runs.run(run.id))?.state, await content()]).toEqual(['running', null]);
+  });
+
+  it('takes no row of another run or plugin, and needs the id of its run', async () => {
+    const { core, host, run, write, content } = await openRun();
+    const dream = { ...run, id: host.newId(), plugin: 'dreaming' };
+    await core.storage.runs
+      ?.of('dreaming')
+      .update({ scope: dream.scope, runId: dream.id }, () => ({ result: null, run: dream }));
+    const foreign = await rejection(write({ runId: dream.id, with: () => ({}) }));
+    expect(foreign.code).toBe('RUN_NOT_FOUND');
+    for (const other of [
+      { id: host.newId() },
+      { plugin: 'dreaming' },
+      { scope: 'u:bob' as const },
+    ]) {
+      const taken = await rejection(write({ with: () => ({ run: { ...run, ...other } }) }));
+      expect(taken.code).toBe('INTERNAL');
+    }
+    const change = { userId: 'alice', path: 'user/a.md', content: 'x', reason: 'x' };
+    const nameless = host.write([change], { actor: 'toy', with: () => ({}) });
+    expect((await rejection(nameless)).code).toBe('INVALID_REQUEST');
+    expect(await content()).toBeNull();
+  });
+
+  it('sees the rows as the writes before it left them', async () => {
+    const { runs, run, write } = await openRun();
+    const writes = Array.from({ length: 20 }, (_, n) =>
+      write(
+        {
+          with: (_written, current) => ({
+            run: { ...(current.run ?? run), writes: (current.run?.writes ?? NaN) + 1 },
+            user: { ...current.user, runs: current.user.runs + 1 },
+          }),
+        },
+        { path: `user/${n}.md` },
+      ),
+    );
+    await Promise.all(writes);
+    expect((await runs.run(run.id))?.writes).toBe(20);
+    expect((await runs.user('u:alice'))?.record?.runs).toBe(20);
+  });
 });

@@ -450,7 +450,7 @@ describe('a memory that does not fit', () => {
         files.slice(from, from + 250).map(({ path, content }) => ({
           ...{ userId: 'alice', path: `user/${path}`, content, reason: 'Seeds the memory.' },
         })),
-        { actor: 'seed' },
+        { actor: 'seed', plugin: 'seed' },
       );
     }
     expect(reasonsOf(await gather(core, 'alice', 'note 4321'))[0]).toBe(
@@ -635,7 +635,7 @@ describe('a file whose front matter says context: never', () => {
           ...{ userId: 'alice', path, content: `${NEVER}# N\n\nx` },
           reason: 'Seeds the memory.',
         })),
-        { actor: 'seed' },
+        { actor: 'seed', plugin: 'seed' },
       );
     }
     await write(core, 'alice', 'user/zz.md', 'Likes mango.\n');
