@@ -1,16 +1,9 @@
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
-import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import { reconcileRun } from './execute-run.ts';
-import { assertState, toDecided, toDeciding, type WrittenOperations } from './life-cycle.ts';
-import {
-  detailsOf,
-  isApplicable,
-  type OpenWrite,
-  pathsOf,
-  type RunOperation,
-} from './operations.ts';
-import { type ActiveRun, findStop, type RunContext, toFailure, updateRun } from './run.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { assertState, toDecided, type WrittenOperations } from './life-cycle.ts';
+import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operations.ts';
+import { type ActiveRun, type Rows, type RunContext, updateRun } from './run.ts';
 import { commitWrite, planWrite, readMemory } from './write.ts';
 
 /** What a person decides. Without numbers and paths: apply takes what is preselected, reject all. */
@@ -51,41 +44,44 @@ export async function decideOnRun(
     details: { operations: numbers },
     caller,
   };
-  const settle = (written: WrittenOperations | null, rejected: readonly number[], extra = {}) =>
-    updateRun(context, run, ['completed'], (rows) => {
-      const next = toDecided(rows, { written, rejected: new Set(rejected) }, host.now());
-      return { ...next, ...extra, result: { run: next.run, picked: numbers } };
-    });
-  if (verb === 'reject') return await settle(null, numbers, { audit });
-
+  const states = ['completed'] as const;
+  const settle = (rows: Rows, written: WrittenOperations | null, rejected: readonly number[]) => {
+    assertOpen(rows.run, picked, verb);
+    const next = toDecided(rows, { written, rejected: new Set(rejected) }, host.now());
+    return { ...next, audit, result: { run: next.run, picked: numbers } };
+  };
+  if (verb === 'reject') {
+    return await updateRun(context, run, states, (rows) => settle(rows, null, numbers));
+  }
   const memory = await readMemory(host, run.scope, picked);
   const isLogged = detailsOf(row).maxWrites > 1;
   const request = { operations: picked, memory, maxWrites: null, isLogged };
   const plan = await planWrite(host, request);
-  // The audit row comes first: nothing is written for a person without one.
-  let isAudited = false;
-  const begin = async (writing: OpenWrite) => {
-    await updateRun(context, run, ['completed'], ({ run: present }) => {
-      const endedAt = present.endedAt ?? detailsOf(present).writing?.endedAt ?? null;
-      const next = toDeciding(present, { ...writing, endedAt });
-      return { result: null, run: next, ...(isAudited ? {} : { audit }) };
-    });
-    isAudited = true;
-  };
-  try {
-    const written = await commitWrite(context, run, request, { plan, begin });
-    return await settle(written, [], isAudited ? {} : { audit });
-  } catch (error) {
-    const failure = toFailure(error);
-    if (findStop(error)?.why !== 'lease_lost') {
-      await reconcileRun(context, run, { failure, isFault: false }).catch((thrown: unknown) => {
-        // The database is gone: the run is reconciled by the next recovery.
-        const { code } = toMemoryError(thrown);
-        host.log.error({ runId: run.id, code }, 'a dream run could not be reconciled');
-      });
-    }
-    throw error;
+  return await commitWrite(context, run, request, {
+    ...{ plan, states },
+    end: (rows, written) => settle(rows, written, []),
+  });
+}
+
+/** Throws `RUN_STATE` where an operation was ended since it was picked: it waited too long. */
+function assertOpen(run: RunRecord, picked: readonly RunOperation[], verb: Decision['verb']): void {
+  const { operations } = detailsOf(run);
+  for (const { operation } of picked) {
+    const one = operations.find((other) => other.operation.number === operation.number);
+    if (one !== undefined && isOpenFor(one, verb)) continue;
+    throw toClosed(operation.number, one ?? null);
   }
+}
+
+function isOpenFor(one: RunOperation, verb: Decision['verb']): boolean {
+  return verb === 'apply' ? isApplicable(one) : one.status === 'waiting';
+}
+
+function toClosed(number: number, one: RunOperation | null): MemoryError {
+  const { status = 'gone', guard = null, why = null } = one ?? {};
+  return new MemoryError('RUN_STATE', `Operation ${number} is ${status}.`, {
+    details: { operation: number, status, guard, why },
+  });
 }
 
 function assertDecidable(run: RunRecord | null): RunRecord {
@@ -109,13 +105,7 @@ function pickOperations(
   for (const number of numbers ?? []) {
     const one = operations.find(({ operation }) => operation.number === number);
     if (one === undefined) throw refuse('/operations', 'names an operation that this run lacks');
-    const isOpen = verb === 'apply' ? isApplicable(one) : one.status === 'waiting';
-    if (!isOpen) {
-      const { status, guard, why } = one;
-      throw new MemoryError('RUN_STATE', `Operation ${number} is ${status}.`, {
-        details: { operation: number, status, guard, why },
-      });
-    }
+    if (!isOpenFor(one, verb)) throw toClosed(number, one);
     picked.add(one);
   }
   for (const path of paths ?? []) {

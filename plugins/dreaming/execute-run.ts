@@ -2,7 +2,7 @@ import type { RunRecord } from '../../core/contracts/runs.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { toProposed, toReconciled, toRunning, toWritten } from './life-cycle.ts';
-import { detailsOf, type OpenWrite, type RunOperation } from './operations.ts';
+import { detailsOf, type RunOperation } from './operations.ts';
 import { propose, type Proposal } from './propose.ts';
 import {
   type ActiveRun,
@@ -110,25 +110,25 @@ async function writeProposal(
     const settled = isDry ? operations : operations.map((one) => withPlan(one, plan));
     await updateRun(context, run, ['running'], (rows) => ({
       result: null,
-      ...toProposed(rows, { ...proposal, operations: settled, writing: null }, host.now()),
+      ...toProposed(rows, { ...proposal, operations: settled, isWriting: false }, host.now()),
     }));
     return;
   }
   // What is about to be written counts as waiting until it is.
   const pending = operations.map((one) => (good.includes(one) ? toPending(one) : one));
-  const begin = async (writing: OpenWrite) => {
-    checkStop(run);
-    await updateRun(context, run, ['running'], (rows) => ({
-      result: null,
-      ...toProposed(rows, { ...proposal, operations: pending, writing }, host.now()),
-    }));
-    checkStop(run);
-  };
-  const written = await commitWrite(context, run, request, { plan, begin });
+  checkStop(run);
   await updateRun(context, run, ['running'], (rows) => ({
     result: null,
-    ...toWritten(rows, written, host.now()),
+    ...toProposed(rows, { ...proposal, operations: pending, isWriting: true }, host.now()),
   }));
+  const { reviewCursor } = proposal.snapshot;
+  await commitWrite(context, run, request, {
+    ...{ plan, states: ['running'] },
+    end: (rows, written) => ({
+      result: null,
+      ...toWritten(rows, written, { reviewCursor, now: host.now() }),
+    }),
+  });
 }
 
 function toPending(one: RunOperation): RunOperation {

@@ -2,11 +2,11 @@ import type { RunRecord, RunUserRecord } from '../../core/contracts/runs.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { backoffMs } from './backoff.ts';
+import { DREAM_LOG } from './dream-log.ts';
 import {
   detailsOf,
   keyOf,
   newDetails,
-  type OpenWrite,
   outcomeOf,
   pathsOf,
   type RunDetails,
@@ -26,20 +26,20 @@ import type { TakenSnapshot } from './snapshot.ts';
  *   toRunning     queued     → running    its turn has come
  *   toProposed    running    → running    the model has answered; a write is due
  *                            → completed  nothing is to be written
- *   toWritten     running    → completed  its write is committed
+ *   toWritten     running    → completed  in the transaction of its write
  *   toFailed      queued, running → failed
- *   toCanceled    canceled   → canceled   a person canceled it; what it wrote is put down
+ *   toCanceled    queued, running → canceled   a person canceled it: nothing more is written for it
  *
- * A run ends once. A person may decide on its operations after that: it is open again (`endedAt` is
- * null) while such a write is under way, and its state stays.
+ * A run ends once. A person may decide on its operations after that, and its state stays.
  *
- *   toDeciding    completed  → completed  a person applies operations; a write is due
- *   toDecided     completed  → completed  that write is committed, or there was none
+ *   toDecided     completed  → completed  a person applies operations, in the transaction of the write,
+ *                                         or rejects them
  *   toExpired     completed  → completed  operations waited too long
  *   toReverted    any end    → the same   what it wrote was undone
  *
- * The write between toProposed and toWritten (toDeciding and toDecided) is one transaction. After a
- * crash, `details.writing` and the revisions of the run tell whether it was committed: toReconciled.
+ * A run that its process left open has written nothing: toReconciled ends it. Instances of earlier
+ * versions wrote in a transaction of its own: `details.writing` and the revisions of such a run tell
+ * whether it was committed.
  */
 
 const LEFT_BEHIND = new MemoryError(
@@ -86,7 +86,7 @@ export function toRunning(
   };
 }
 
-/** The model has answered. With a `writing` the run goes on, else it has ended. */
+/** The model has answered. With a write that is due the run goes on, else it has ended. */
 export function toProposed(
   { user, run }: Rows,
   proposal: {
@@ -95,14 +95,13 @@ export function toProposed(
     malformed: number;
     repeated: number;
     verifier: string | null;
-    writing: OpenWrite | null;
+    isWriting: boolean;
   },
   now: number,
 ): Rows {
-  const { snapshot, operations, malformed, repeated, verifier, writing } = proposal;
+  const { snapshot, operations, malformed, repeated, verifier, isWriting } = proposal;
   const { leftOut, parts, watermark, shown, reviewCursor } = snapshot;
-  const open = writing && { ...writing, reviewCursor };
-  const details = { operations, malformed, repeated, leftOut, parts, verifier, writing: open };
+  const details = { operations, malformed, repeated, leftOut, parts, verifier };
   const next = {
     ...withDetails(run, { ...detailsOf(run), ...details }),
     filesRead: shown.length,
@@ -110,16 +109,19 @@ export function toProposed(
   };
   if (run.dryRun) return { user, run: { ...toEnded(next, now), outcome: 'no_op' } };
   // A run whose write fails has to see the same files again.
-  if (writing !== null) return { user, run: { ...next, waiting: 0, isWaiting: false } };
+  if (isWriting) return { user, run: { ...next, waiting: 0, isWaiting: false } };
   const ended = toEnded(next, now);
   const succeeded = toSucceeded({ ...user, reviewCursor }, ended, now);
   return { run: ended, user: withWaiting(succeeded, run, ended) };
 }
 
-/** The write of a run is committed, or nothing of it was: `applied` has what it came to. */
-export function toWritten({ user, run }: Rows, written: WrittenOperations, now: number): Rows {
+/** The run ends with its write, or without one where it was refused. */
+export function toWritten(
+  { user, run }: Rows,
+  written: WrittenOperations,
+  { reviewCursor, now }: { reviewCursor: string | null; now: number },
+): Rows {
   const ended = toEnded(withWritten(run, written), now);
-  const { reviewCursor = user.reviewCursor } = detailsOf(run).writing ?? {};
   const ownWriteAt = written.applied.size > 0 ? now : user.ownWriteAt;
   const seen = { ...user, reviewCursor, ownWriteAt };
   const succeeded = toSucceeded(seen, ended, now);
@@ -133,9 +135,8 @@ export interface WrittenOperations {
   stale: ReadonlyMap<number, string>;
   /** Those that can't be written now, and wait. */
   held: ReadonlyMap<number, string>;
-  /** Of the whole run, by its revisions. */
-  filesTouched: number;
-  writes: number;
+  /** Virtual paths of the files that it wrote. */
+  paths: readonly string[];
 }
 
 /** A run that failed: its user is dreamed again later, so none of its operations waits. */
@@ -159,8 +160,8 @@ function toFailed(
   return { user: { ...seen, error: failure.message, failures, retryAt }, run: ended };
 }
 
-/** A run that a person canceled, once nothing more is written for it. */
-function toCanceled({ user, run }: Rows, now: number): Rows {
+/** A run that a person canceled: a write that comes later finds it ended, and is refused. */
+export function toCanceled({ user, run }: Rows, now: number): Rows {
   const ended: RunRecord = {
     ...withoutWaiting(run, 'the run was canceled'),
     state: 'canceled',
@@ -168,11 +169,6 @@ function toCanceled({ user, run }: Rows, now: number): Rows {
     endedAt: now,
   };
   return { run: ended, user: run.dryRun ? user : { ...withEnd(user, ended, now), error: null } };
-}
-
-/** A person applies operations of a run that has ended: it is open until they are written. */
-export function toDeciding(run: RunRecord, writing: OpenWrite): RunRecord {
-  return { ...withDetails(run, { ...detailsOf(run), writing }), endedAt: null };
 }
 
 /** What a person decided is put down. `rejected` has numbers. */
@@ -252,6 +248,7 @@ export function toReconciled(
 ): Rows {
   const { run } = rows;
   const { now } = cause;
+  const { reviewCursor } = detailsOf(run).writing ?? {};
   if (run.state === 'completed') {
     // A person's decision was cut off: what it did not write waits as before.
     return toDecided(rows, { written, rejected: new Set() }, now);
@@ -265,7 +262,7 @@ export function toReconciled(
   }
   return run.state === 'canceled'
     ? toCanceled({ ...rows, run: withWritten(run, written) }, now)
-    : toWritten(rows, written, now);
+    : toWritten(rows, written, { reviewCursor: reviewCursor ?? rows.user.reviewCursor, now });
 }
 
 /** Throws `RUN_STATE` for a run that is in another state. */
@@ -304,7 +301,7 @@ function toStale(one: RunOperation, why: string): RunOperation {
 
 /** The operations as a write has left them. */
 function withWritten(run: RunRecord, written: WrittenOperations): RunRecord {
-  const { applied, stale, held, filesTouched, writes } = written;
+  const { applied, stale, held, paths } = written;
   const details = detailsOf(run);
   const operations = details.operations.map((one): RunOperation => {
     const { number } = one.operation;
@@ -314,8 +311,10 @@ function withWritten(run: RunRecord, written: WrittenOperations): RunRecord {
     const reason = held.get(number);
     return reason === undefined ? one : { ...one, why: reason };
   });
-  const put: RunDetails = { ...details, operations, writing: null };
-  return { ...withDetails(run, put), filesTouched, writes };
+  const all = [...new Set([...details.written, ...paths])];
+  const put: RunDetails = { ...details, operations, written: all, writing: null };
+  const filesTouched = all.filter((path) => path !== DREAM_LOG).length;
+  return { ...withDetails(run, put), filesTouched, writes: run.writes + paths.length };
 }
 
 /** The proposal of an instance of an earlier version, which called "applied" what it would apply. */

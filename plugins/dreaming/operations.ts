@@ -19,7 +19,10 @@ export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'knownBy
   isUnlocated?: boolean;
 }
 
-/** A write that has begun: after a crash, its first revision tells whether it was committed. */
+/**
+ * A write that an instance of an earlier version began: its first revision tells whether it was
+ * committed.
+ */
 export interface OpenWrite {
   numbers: readonly number[];
   /** Virtual. */
@@ -46,6 +49,8 @@ export interface RunDetails {
   verifier: string | null;
   /** Of the work that made the operations. */
   traceId: string | null;
+  /** Virtual paths of the files that the run wrote, its log too. */
+  written: readonly string[];
   writing: OpenWrite | null;
   /** Virtual paths of files that were reverted. */
   reverted: readonly string[];
@@ -55,7 +60,7 @@ export interface RunDetails {
 export function newDetails(maxWrites: number): RunDetails {
   return {
     ...{ operations: [], malformed: 0, repeated: 0, leftOut: [], parts: [], maxWrites },
-    ...{ verifier: null, traceId: null, writing: null, reverted: [] },
+    ...{ verifier: null, traceId: null, written: [], writing: null, reverted: [] },
   };
 }
 
@@ -66,7 +71,14 @@ export function detailsOf({ details }: Pick<RunRecord, 'details'>): RunDetails {
   const operations = (kept.operations ?? []).map((operation, at) =>
     'operation' in operation ? operation : fromEarlier(operation, at + 1),
   );
-  return { ...newDetails(kept.maxWrites ?? 1), ...kept, operations };
+  const { written = toWrittenPaths(operations) } = kept;
+  return { ...newDetails(kept.maxWrites ?? 1), ...kept, operations, written };
+}
+
+/** What a run of an earlier version wrote, beside its log. */
+function toWrittenPaths(operations: readonly RunOperation[]): string[] {
+  const written = operations.filter(({ status }) => ['applied', 'reverted'].includes(status));
+  return [...new Set(written.flatMap(pathsOf))];
 }
 
 interface EarlierOperation {

@@ -1,4 +1,5 @@
 import type {
+  RunCurrent,
   RunDecision,
   RunRecord,
   RunUpdateRequest,
@@ -157,18 +158,19 @@ export async function updateRun<R>(
   const lease = { name: kept.name, fence: kept.fence };
   const request: RunUpdateRequest = { scope, runId: id, lease };
   const result = await dreams
-    .update(request, ({ user, run }) => {
-      if (run === null) throw new MemoryError('RUN_NOT_FOUND');
-      if (!states.includes(run.state)) {
-        throw new MemoryError('RUN_STATE', undefined, { details: { reason: 'canceled' } });
-      }
-      return decide({ user, run });
-    })
+    .update(request, (current) => decide(toRows(current, states)))
     .catch((error: unknown) => {
       throw findStop(error) ?? error;
     });
   kept.moved();
   return result;
+}
+
+/** The rows of a run that is in one of these states; throws for another one, or none. */
+export function toRows({ user, run }: RunCurrent, states: readonly RunRecord['state'][]): Rows {
+  if (run === null) throw new MemoryError('RUN_NOT_FOUND');
+  if (states.includes(run.state)) return { user, run };
+  throw new MemoryError('RUN_STATE', undefined, { details: { reason: 'canceled' } });
 }
 
 /** What stopped a run, if that is what an error comes from. */

@@ -6,7 +6,7 @@ import { type DecidedRun, decideOnRun, type Decision } from './decide-on-run.ts'
 import { judgeUser } from './eligibility.ts';
 import { executeRun, reconcileRun } from './execute-run.ts';
 import { keepLease, type KeptLease } from './lease.ts';
-import { assertState, toExpired, toQueued } from './life-cycle.ts';
+import { assertState, toCanceled, toExpired, toQueued } from './life-cycle.ts';
 import { detailsOf } from './operations.ts';
 import { revertRun, type RevertedRun } from './revert-run.ts';
 import {
@@ -117,13 +117,8 @@ export function createRuns(
       const { scope } = await find(id);
       await dreams.update({ scope, runId: id }, ({ user, run }) => {
         const present = assertState(run, ['queued', 'running']);
-        return {
-          result: null,
-          // It is open until whoever works on it has put down what it wrote.
-          run: { ...present, state: 'canceled' },
-          ...(user.runId === id ? { user: { ...user, status: 'canceled' } } : {}),
-          audit: { action: 'dream.cancel', target: id, details: {}, caller },
-        };
+        const audit = { action: 'dream.cancel', target: id, details: {}, caller };
+        return { result: null, ...toCanceled({ user, run: present }, host.now()), audit };
       });
       active.get(id)?.stopping.abort(new Stopped('canceled'));
       await Promise.allSettled([...underWay].filter(([, of]) => of === id).map(([work]) => work));

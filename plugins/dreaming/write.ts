@@ -1,4 +1,5 @@
-import type { Host, HostWrite, RunRevision } from '../../core/contracts/plugin.ts';
+import type { AuditFacts, Host, HostWrite, RunRevision } from '../../core/contracts/plugin.ts';
+import type { RunDecision, RunRecord } from '../../core/contracts/runs.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Guard } from '../../core/contracts/storage.ts';
 import {
@@ -13,7 +14,15 @@ import { MemoryError } from '../../core/errors.ts';
 import { DREAM_LOG, toLogged } from './dream-log.ts';
 import type { WrittenOperations } from './life-cycle.ts';
 import { type OpenWrite, pathsOf, type RunOperation } from './operations.ts';
-import { ACTOR, type ActiveRun, type RunContext } from './run.ts';
+import {
+  ACTOR,
+  type ActiveRun,
+  checkStop,
+  type Rows,
+  type RunContext,
+  toRows,
+  updateRun,
+} from './run.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
 
 /** How often a write is planned again while others write the same files. */
@@ -66,17 +75,27 @@ export async function planWrite(
 }
 
 /**
- * Writes a plan, with the entry of the log, in one transaction. When somebody wrote one of its files
- * meanwhile, it is planned again on what they hold now. `begin` puts down what is about to be written,
- * before each attempt; it throws when the run was stopped.
+ * Writes a plan, with the entry of the log and the rows of the run, in one transaction. When somebody
+ * wrote one of its files meanwhile, it is planned again on what they hold now. Where nothing can be
+ * written, the rows change alone.
+ *
+ * @param options.states in which the run may be.
+ * @param options.end gives the rows as they are once this much is written; synchronous and pure.
  */
-export async function commitWrite(
-  { host, dreams }: Pick<RunContext, 'host' | 'dreams'>,
+export async function commitWrite<R>(
+  context: Pick<RunContext, 'host' | 'dreams'>,
   run: ActiveRun,
   request: WriteRequest,
-  { plan, begin }: { plan: WritePlan; begin: (writing: OpenWrite) => Promise<void> },
-): Promise<WrittenOperations> {
+  {
+    plan,
+    states,
+    end,
+  }: { plan: WritePlan; states: readonly RunRecord['state'][]; end: EndWrite<R> },
+): Promise<R> {
+  const { host, dreams } = context;
   const { userId, id, trace, kept, scope } = run;
+  const withoutWrite = (written: WrittenOperations) =>
+    updateRun(context, run, states, (rows) => end(rows, written));
   const budget: Guard[] =
     request.maxWrites === null
       ? []
@@ -89,17 +108,23 @@ export async function commitWrite(
       return { userId, path, content: after, ifVersion: version, reason };
     });
     const log = isLogged ? await toLogWrite(host, run, planned) : null;
-    const [first] = planned.files;
-    const numbers = planned.applied.map(({ operation }) => operation.number);
-    if (first !== undefined) {
-      await begin({ numbers, path: first.path, version: first.version, endedAt: null });
-    }
+    const outcome = toOutcome(planned);
+    let ended: { result: R } | null = null;
+    checkStop(run);
     try {
       await host.write(log === null ? files : [...files, log], {
         ...{ runId: id, trace, actor: ACTOR, tool: 'memory_patch' },
         guards: [kept.lease.guard, ...budget],
+        with(written, current) {
+          const paths = written.filter(({ unchanged }) => !unchanged).map(({ path }) => path);
+          const { result, ...changes } = end(toRows(current, states), { ...outcome, paths });
+          ended = { result };
+          return changes;
+        },
       });
-      break;
+      kept.moved();
+      if (ended === null) throw new MemoryError('INTERNAL', 'A write left its run as it was.');
+      return (ended as { result: R }).result;
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
       if (error.code === 'QUOTA_EXCEEDED' && log?.ifVersion === 0) {
@@ -110,22 +135,26 @@ export async function commitWrite(
       }
       const isConflict = error.code === 'VERSION_CONFLICT' && tries < TRIES;
       if (!isConflict && !REFUSALS.has(error.code)) throw error;
-      if (!isConflict) return await toHeld(host, run, planned, error.message);
+      if (!isConflict) return await withoutWrite(toHeld(planned, error.message));
       const memory = await readMemory(host, scope, planned.applied);
       planned = await planWrite(host, { ...request, memory });
     }
   }
+  return await withoutWrite({ ...toOutcome(planned), paths: [] });
+}
+
+/** The rows of a run once a write is made, and what it came to. */
+type EndWrite<R> = (rows: Rows, written: WrittenOperations) => RunDecision<R, AuditFacts>;
+
+/** What becomes of the operations of a plan once it is written. */
+function toOutcome({ applied, stale, overBudget }: WritePlan): Omit<WrittenOperations, 'paths'> {
   return {
-    ...(await countWrites(host, run)),
-    applied: new Set(planned.applied.map(({ operation }) => operation.number)),
+    applied: new Set(applied.map(({ operation }) => operation.number)),
     stale: new Map(
-      planned.stale.map(({ operation, fault }) => [
-        operation.number,
-        fault?.why ?? 'It is out of date.',
-      ]),
+      stale.map(({ operation, fault }) => [operation.number, fault?.why ?? 'It is out of date.']),
     ),
     held: new Map(
-      planned.overBudget.map(({ operation }) => [
+      overBudget.map(({ operation }) => [
         operation.number,
         'The write budget of the run is spent.',
       ]),
@@ -134,16 +163,9 @@ export async function commitWrite(
 }
 
 /** Why the operations of a plan can't be written now: the user's quota, for one. */
-async function toHeld(
-  host: Pick<Host, 'memory'>,
-  run: ActiveRun,
-  { applied }: WritePlan,
-  why: string,
-): Promise<WrittenOperations> {
+function toHeld({ applied }: WritePlan, why: string): WrittenOperations {
   return {
-    ...(await countWrites(host, run)),
-    applied: new Set(),
-    stale: new Map(),
+    ...{ applied: new Set(), stale: new Map(), paths: [] },
     held: new Map(applied.map(({ operation }) => [operation.number, why])),
   };
 }
@@ -188,7 +210,10 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
   }
 }
 
-/** What became of the write that a run had begun: `null` if it was not committed. */
+/**
+ * What became of the write that an instance of an earlier version had begun: `null` if it was not
+ * committed.
+ */
 export async function findWritten(
   host: Pick<Host, 'memory'>,
   { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
@@ -201,27 +226,13 @@ export async function findWritten(
       `user/${revision.path}` === writing.path && revision.version === writing.version + 1,
   );
   if (!isWritten) return null;
-  const applied = new Set(writing.numbers);
-  return { ...toCounts(revisions), applied, stale: new Map(), held: new Map() };
+  const paths = revisions.map(({ revision }) => `user/${revision.path}`);
+  return { applied: new Set(writing.numbers), stale: new Map(), held: new Map(), paths };
 }
 
 /** Whether a revision is a write of the run's own, and not what undid one. */
 export function isRunsWrite({ revision }: RunRevision): boolean {
   return revision.action !== 'revert' && revision.actor === ACTOR;
-}
-
-/** Files that a run touched, and its writes, by its revisions. */
-async function countWrites(
-  host: Pick<Host, 'memory'>,
-  { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
-): Promise<Pick<WrittenOperations, 'filesTouched' | 'writes'>> {
-  return toCounts((await host.memory.history.ofRun(scope, id)).filter(isRunsWrite));
-}
-
-function toCounts(revisions: readonly RunRevision[]) {
-  const paths = new Set(revisions.map(({ revision }) => `user/${revision.path}`));
-  paths.delete(DREAM_LOG);
-  return { filesTouched: paths.size, writes: revisions.length };
 }
 
 async function toLogWrite(

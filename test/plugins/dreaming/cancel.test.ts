@@ -20,6 +20,12 @@ const WAIT = { interval: 5, timeout: 20_000 };
 const stateOf = async (service: DreamService, id: string) =>
   (await service.core.storage.runs?.of('dreaming').run(id))?.state;
 
+async function newestRun({ core }: DreamService) {
+  const page = { limit: 1, order: 'desc', after: null } as const;
+  const runs = await core.storage.runs?.of('dreaming').listRuns({ scope: 'u:alice' }, page);
+  return runs?.items[0];
+}
+
 describe.each([
   ['the instance that does it', false],
   ['another instance', true],
@@ -45,32 +51,50 @@ describe.each([
     expect(await readThree(first)).toEqual(BEFORE);
   });
 
-  it('while its write is committed says what it has written, and can be reverted', async () => {
+  it('right before its write writes nothing', async () => {
     const { watched, first, second } = await openTwo('auto');
     let canceling: ReturnType<DreamService['admin']> | null = null;
-    watched.afterWrite = async (paths) => {
+    watched.beforeWrite = async (paths) => {
       if (canceling !== null || !paths.some((path) => path in BEFORE)) return;
-      const page = { limit: 1, order: 'desc', after: null } as const;
-      const runs = await first.core.storage.runs
-        ?.of('dreaming')
-        .listRuns({ scope: 'u:alice' }, page);
-      const id = runs?.items[0]?.id ?? '';
+      const id = (await newestRun(first))?.id ?? '';
       canceling = (byAnother ? second : first).admin('POST', `dream/runs/${id}/cancel`, {});
       await vi.waitUntil(async () => (await stateOf(first, id)) === 'canceled', WAIT);
     };
     const { id } = await first.dream('alice');
     const canceled: unknown = await (canceling as unknown as Promise<unknown>);
-    expect(canceled).toMatchObject({ json: { id, state: 'canceled' } });
+    expect(canceled).toMatchObject({ json: { id, state: 'canceled', outcome: null } });
     await first.plugin.settle();
     const { json: run } = await first.admin('GET', `dream/runs/${id}`);
     expect(run).toMatchObject({
-      ...{ state: 'canceled', outcome: 'partial', filesTouched: 3, writes: 4, error: null },
-      operationsApplied: 2,
+      ...{ state: 'canceled', outcome: null, filesTouched: 0, writes: 0, error: null },
+      ...{ operationsApplied: 0, operationsWaiting: 0 },
     });
     expect(run.endedAt).not.toBeNull();
+    expect(await readThree(first)).toEqual(BEFORE);
+  });
+
+  it('once its write is committed has ended, and can be reverted', async () => {
+    const { watched, first, second } = await openTwo('auto');
+    let canceled: { status: number; json: unknown } | null = null;
+    watched.afterWrite = async (paths) => {
+      if (canceled !== null || !paths.some((path) => path in BEFORE)) return;
+      const id = (await newestRun(first))?.id ?? '';
+      canceled = await (byAnother ? second : first).admin('POST', `dream/runs/${id}/cancel`, {});
+    };
+    const { id } = await first.dream('alice');
+    expect(canceled).toMatchObject({
+      status: 409,
+      json: { error: { code: 'RUN_STATE', details: { state: 'completed' } } },
+    });
+    await first.plugin.settle();
+    const { json: run } = await first.admin('GET', `dream/runs/${id}`);
+    expect(run).toMatchObject({
+      ...{ state: 'completed', outcome: 'applied', filesTouched: 3, writes: 4, error: null },
+      operationsApplied: 2,
+    });
     expect(await readThree(first)).toEqual(AFTER);
     const { json: undone } = await first.admin('POST', `dream/runs/${id}/revert`, {});
-    expect(undone).toMatchObject({ state: 'canceled', outcome: 'reverted', left: [] });
+    expect(undone).toMatchObject({ state: 'completed', outcome: 'reverted', left: [] });
     expect(await readThree(first)).toEqual(BEFORE);
     expect(await first.read('alice', 'user/dream-log.md')).toBeNull();
   });

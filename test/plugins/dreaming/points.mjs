@@ -1,6 +1,6 @@
 /**
- * What the tests kill puts down, in order: rows of a run's state, and writes of memory. Each is a
- * point before its commit and one behind it; of the run `model` is one of its own.
+ * What the tests kill writes, in order: rows of a run's state, and files with the rows that end the
+ * run. Each is a point before its commit and one behind it; of the run `model` is one of its own.
  */
 export const POINTS = {
   /** A run of three files, in auto mode. */
@@ -13,10 +13,9 @@ export const POINTS = {
     'verdict tokens used',
     'proposed',
     'files',
-    'completed',
   ]),
   /** The applying of operations on three files. */
-  apply: /** @type {const} */ (['decided', 'files', 'completed']),
+  apply: /** @type {const} */ (['files']),
   /** The undoing of a run of three files. */
   revert: /** @type {const} */ (['begun', 'files back', 'undone']),
 };
