@@ -12,7 +12,7 @@ import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { mapTable, type TableMap } from '../schema/table-map.ts';
 
 /** The tables of runs hold the user's id in place of the scope's text. */
-export const USER_SCOPE = { name: 'user_id', kind: 'user' } as const;
+const USER_SCOPE = { name: 'user_id', kind: 'user' } as const;
 
 /** Runs of dreaming name no plugin: they are older than the column. */
 const PLUGIN = {
