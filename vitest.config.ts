@@ -8,7 +8,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
  */
 const ON_BOTH_DATABASES = [
   'test/core/archive/round-trip.test.ts',
-  'test/core/erase/erase.test.ts',
+  'test/core/erase/{erase,order}.test.ts',
   'test/core/files/{commit,files,idempotency}.test.ts',
   'test/core/history/{blame,redact,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/{retention,verify-chain}.test.ts',

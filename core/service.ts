@@ -101,7 +101,10 @@ export interface CoreOptions {
 export function createCore(config: MemoryServiceConfig, options: CoreOptions = {}): Core {
   const basis = createBasis(config, options);
   const { storage, settings, log, ids, now, confirmedNow } = basis;
-  const telemetry = createTelemetry(basis, config.exporters ?? []);
+  const telemetry = createTelemetry(basis, {
+    exporters: config.exporters ?? [],
+    erasureLookMs: options.erasureLookMs,
+  });
   const { queue, exporters } = telemetry;
   const providers = createProviders(basis, config);
   const index = createSearchIndex(basis, providers);
@@ -130,7 +133,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     rateLimit: settings.rateLimit,
     ready: () => life.ready(),
     lateStart: () => life.lateStart(),
-    checkUser: (userId) => erasures.check(userId),
+    checkUser: (userId) => telemetry.knownErasures.check(userId),
+    latestErasure: () => telemetry.knownErasures.latest(),
     deadlineMs: options.callDeadlineMs,
     now,
   });

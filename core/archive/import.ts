@@ -7,6 +7,7 @@ import { type ErrorCode, MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { hashText } from '../files/content.ts';
 import { isErased } from '../files/hold.ts';
+import type { KnownErasures } from '../files/known-erasures.ts';
 import {
   type FileToImport,
   type ImportedFiles,
@@ -45,6 +46,8 @@ export interface ImportDependencies {
   files: ImportedFiles;
   limits: Settings['limits'];
   ids: IdSource;
+  /** An import writes nothing of a user who was erased since it began. */
+  erasures: Pick<KnownErasures, 'latest'>;
   now(): number;
 }
 
@@ -84,11 +87,11 @@ export async function importMemory(
   options: ImportOptions,
 ): Promise<Imported> {
   const inspection = requireInspection(deps.storage);
-  const startedAt = deps.now();
+  const knownErasure = deps.erasures.latest();
   const plan = await planArchive({ ...deps, inspection }, open, options);
   return options.dryRun
     ? compare({ ...deps, inspection }, open, { ...options, plan })
-    : write(deps, open, { ...options, plan, startedAt });
+    : write(deps, open, { ...options, plan, knownErasure });
 }
 
 /** The outcome of the first pass. */
@@ -434,7 +437,7 @@ async function* write(deps: ImportDependencies, open: OpenArchive, work: WriteWo
   }
 }
 
-type WriteWork = Work & { startedAt: number };
+type WriteWork = Work & { knownErasure: number };
 
 /** The two audit rows of an import. */
 class ImportAudit {
@@ -501,7 +504,7 @@ class ArchiveWriter {
   readonly #deps: ImportDependencies;
   readonly #work: WriteWork;
   readonly #audit: ImportAudit;
-  readonly #writeOptions: { traceId: string | null; startedAt: number; audit: null };
+  readonly #writeOptions: { traceId: string | null; knownErasure: number; audit: null };
   /** The file before those of a batch. */
   #last: FileKey | null = null;
 
@@ -509,8 +512,8 @@ class ArchiveWriter {
     this.#deps = deps;
     this.#work = work;
     this.#audit = audit;
-    const { caller, startedAt } = work;
-    this.#writeOptions = { traceId: caller?.traceId ?? null, startedAt, audit: null };
+    const { caller, knownErasure } = work;
+    this.#writeOptions = { traceId: caller?.traceId ?? null, knownErasure, audit: null };
   }
 
   async writeOlder(older: OlderRevisions): Promise<void> {

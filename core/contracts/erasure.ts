@@ -37,6 +37,15 @@ export interface ErasureStore {
     },
   ): Promise<R>;
 
+  /**
+   * What an instance learns of erasures at one moment: the latest number, each scope whose number is
+   * greater than `after`, ascending (none for `null`), and the holds of erasures.
+   */
+  look(after: number | null): Promise<{
+    latest: number;
+    erased: readonly { scope: ScopeKey; number: number }[];
+    holds: readonly HoldRecord[];
+  }>;
   /** When the erasure of a scope began last; `null` if it never did. */
   erasedAt(scope: ScopeKey): Promise<number | null>;
   /**
@@ -45,11 +54,15 @@ export interface ErasureStore {
    */
   count(scope: ScopeKey): Promise<RowCounts>;
   /**
-   * Sets the hold of an erasure, with the audit row. Returns the hold that the scope has instead,
-   * if there is one, and changes nothing then. From now on {@link LogStore.append} leaves out the rows
-   * of the user's calls that started before `erasedAt`, also those in shared memory.
+   * Sets the hold of an erasure, with the audit row, and writes its number into the scope's row. Returns
+   * the hold that the scope has instead, if there is one, and changes nothing then. From now on {@link
+   * LogStore.append} leaves out the rows of the user's calls that knew only smaller numbers, also those
+   * in shared memory.
    */
-  begin(hold: HoldRecord, audit: AuditRecord): Promise<HoldRecord | null>;
+  begin(
+    hold: HoldRecord,
+    audit: AuditRecord,
+  ): Promise<{ other: HoldRecord | null; number: number }>;
   /**
    * Removes at most `limit` rows of one table in one transaction, and replaces the hold by what
    * `progress` makes of the count. Throws `RUN_STATE` if the scope has another hold or none. No rows
@@ -61,13 +74,13 @@ export interface ErasureStore {
   ): Promise<RowCounts>;
   /**
    * Ends an erasure in one transaction: removes the rows that came meanwhile, empties the row of the
-   * scope but for its counters, removes the hold, writes the audit row that `audit` makes, and sets
-   * the time of the erasure to `at`.
+   * scope but for its counters, removes the hold, writes the audit row that `audit` makes, sets the time
+   * of the erasure to `at`, and gives it a new number: calls that began meanwhile write nothing.
    */
   end(
     hold: HoldRecord,
     options: { at: number; audit: (removed: RowCounts) => AuditRecord },
-  ): Promise<RowCounts>;
+  ): Promise<{ removed: RowCounts; number: number }>;
   /**
    * Replaces audit rows: reads `limit` of them by id, after the id `after`, and writes those that
    * `change` returns. Returns the last id read, or `null` at the end.

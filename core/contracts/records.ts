@@ -187,6 +187,8 @@ export interface AccessRecord extends FileKey, Omit<Stored<AdminAccess>, 'lines'
   userId: string | null;
   /** `null` where no file was found, and for a listing. */
   fileNo: number | null;
+  /** As in {@link EventRecord}. */
+  knownErasure?: number | undefined;
 }
 
 /** The first answer to an idempotency key. */
@@ -226,6 +228,11 @@ export interface EventRecord extends Stored<AdminEvent> {
   userId: string | null;
   /** The caller's span, as exporters need it; of fresh events alone, and kept by no storage. */
   parent?: { isSampled: boolean; isRemote: boolean };
+  /**
+   * The last erasure that was known when the work began; of fresh events alone. Without it the event is
+   * left out of no log.
+   */
+  knownErasure?: number;
   spans: readonly SpanRecord[];
 }
 

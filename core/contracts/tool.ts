@@ -109,6 +109,8 @@ export interface ToolCall extends Caller {
 /** Where spans are recorded. `start` is cheap and never throws. */
 export interface Trace {
   readonly traceId: string;
+  /** The number of the last erasure that was known when the work began; absent: it begins now. */
+  readonly knownErasure?: number;
   start(kind: SpanKind, name: string): Span;
 }
 

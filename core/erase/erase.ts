@@ -10,7 +10,8 @@ import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { createHeldWork } from '../files/held-work.ts';
 import { memoryHeld } from '../files/hold.ts';
-import { parseUserId, toScope, type UserId } from '../files/paths.ts';
+import { type KnownErasures, LOOK_MS } from '../files/known-erasures.ts';
+import { parseUserId, toScope } from '../files/paths.ts';
 import { chainHeadOf } from '../history/chain.ts';
 import { requireErasure } from '../history/redact.ts';
 import { nameLeftovers } from '../maintenance/leftovers.ts';
@@ -24,8 +25,6 @@ import { DATABASE_FILE, type Rewriter } from './rewriter.ts';
 
 /** Rows that one transaction removes. */
 const BATCH_ROWS = 500;
-/** Default of `lookMs`. */
-const LOOK_MS = 1_000;
 
 const KEEPS = [
   'The user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
@@ -47,10 +46,6 @@ export interface Erasures {
    * goes on after its next start, or when the same erasure is asked for again.
    */
   erase(userId: string, request: EraseRequest, caller: AdminAuthor): Promise<EraseAnswer>;
-  /** Throws `MEMORY_HELD` while the memory of a user is being erased. */
-  check(userId: UserId): void;
-  /** Looks which users are being erased. */
-  look(): Promise<void>;
   /** Goes on with erasures that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the erasure under way to end its batch. */
@@ -77,27 +72,19 @@ export function createErasures(deps: {
   ids: IdSource;
   accessQueue: Pick<AccessQueue, 'flush' | 'forgetCounts'>;
   rewriter: Pick<Rewriter, 'settle'>;
+  known: KnownErasures;
   log: Logger;
   now: () => number;
   /** How often an instance looks which users the others are erasing; default 1,000. */
   lookMs?: number | undefined;
 }): Erasures {
-  const { storage, ids, log, now, lookMs = LOOK_MS } = deps;
+  const { storage, ids, known, log, now, lookMs = LOOK_MS } = deps;
   const heldWork = createHeldWork('erase', {
     ...{ storage, log, now },
-    goOn: (hold) => work(requireErasure(storage), hold, { address: null, traceId: null }),
+    goOn: (hold) => work(requireErasure(storage), { hold }, { address: null, traceId: null }),
   });
-  let held = new Map<ScopeKey, HoldRecord>();
-  let lookTimer: NodeJS.Timeout | undefined;
   /** Other instances may serve the same database, unless it is a file. */
   const isShared = storage.filename === undefined;
-
-  async function look(): Promise<void> {
-    const before = held;
-    held = new Map((await heldWork.list()).map((hold) => [hold.scope, hold]));
-    // Another instance has ended an erasure.
-    if ([...before.keys()].some((scope) => !held.has(scope))) await deps.accessQueue.forgetCounts();
-  }
 
   async function preview(scope: ScopeKey): Promise<EraseAnswer> {
     const userId = scope.slice(2);
@@ -115,10 +102,10 @@ export function createErasures(deps: {
 
   async function work(
     erasure: ErasureStore,
-    hold: HoldRecord,
+    { hold, number = 0 }: { hold: HoldRecord; number?: number },
     caller: AdminAuthor,
   ): Promise<EraseAnswer> {
-    held.set(hold.scope, hold);
+    known.note(hold.scope, { hold, number });
     return await heldWork.run(hold, () => eraseHeld(erasure, hold, caller));
   }
 
@@ -169,7 +156,7 @@ export function createErasures(deps: {
     await scrubAudit();
     const at = now();
     const { chainHead, auditRows } = progress;
-    const last = await erasure.end(hold, {
+    const { removed: last, number } = await erasure.end(hold, {
       at,
       audit: (removed) =>
         toAuditRecord(ids, {
@@ -185,7 +172,7 @@ export function createErasures(deps: {
         }),
     });
     // Before what may fail: the user's calls go on.
-    held.delete(scope);
+    known.note(scope, { hold: null, number });
     await deps.accessQueue.forgetCounts();
     const copies = progress.removeCopies ? await removeCopies(storage) : await listCopies(storage);
     const pending = await deps.rewriter.settle();
@@ -207,15 +194,15 @@ export function createErasures(deps: {
         throw invalidField('/confirm', 'must be the user id again', 'confirm');
       }
       const erasure = requireErasure(storage);
-      const known = (await heldWork.list()).find((hold) => hold.scope === scope);
-      if (known === undefined) await checkKnown(erasure, scope);
+      const held = (await heldWork.list()).find((hold) => hold.scope === scope);
+      if (held === undefined) await checkKnown(erasure, scope);
       // Reads that are still queued tell who has read the memory; after the beginning they get lost.
       await deps.accessQueue.flush();
       if (dryRun) return await preview(scope);
-      if (known !== undefined) {
-        if (heldWork.isBusy(known)) throw memoryHeld(known);
-        const details = goCopies ? { ...known.details, removeCopies: true } : known.details;
-        return await work(erasure, { ...known, details }, caller);
+      if (held !== undefined) {
+        if (heldWork.isBusy(held)) throw memoryHeld(held);
+        const details = goCopies ? { ...held.details, removeCopies: true } : held.details;
+        return await work(erasure, { hold: { ...held, details } }, caller);
       }
       // So are those of other instances, which write them several times a second.
       if (isShared) await sleep(lookMs);
@@ -231,28 +218,18 @@ export function createErasures(deps: {
       const audit = toAuditRecord(ids, {
         ...{ action: 'users.erase', target: userId, details: { step: 'begin' }, ...caller },
       });
-      const other = await erasure.begin(hold, audit);
+      const { other, number } = await erasure.begin(hold, audit);
       if (other !== null) throw memoryHeld(other);
-      return await work(erasure, hold, caller);
+      return await work(erasure, { hold, number }, caller);
     },
-
-    check(userId) {
-      if (held.size === 0) return;
-      const hold = held.get(toScope(userId));
-      if (hold !== undefined) throw memoryHeld(hold);
-    },
-
-    look,
 
     start() {
       heldWork.start();
-      if (!isShared) return;
-      lookTimer ??= setInterval(() => void look().catch(() => undefined), lookMs).unref();
+      known.start();
     },
 
     async stop() {
-      clearInterval(lookTimer);
-      lookTimer = undefined;
+      known.stop();
       await heldWork.stop();
     },
   };

@@ -65,8 +65,11 @@ export interface RestoreOptions {
   qualifies: boolean;
   /** Set for a part of work for which all other writes of the user wait. */
   held?: HeldWrite | undefined;
-  /** When the earlier contents began to be read, unless `held` keeps all others out. */
-  startedAt?: number | undefined;
+  /**
+   * The last erasure that was known when the earlier contents began to be read. Not needed with `held`,
+   * which keeps all others out.
+   */
+  knownErasure?: number | undefined;
 }
 
 /** Who the audit names; `null` for work that goes on after a restart. */
@@ -99,7 +102,7 @@ export function createAdminFiles(
     },
 
     async restore(restorations, options, caller) {
-      const { reason, target, qualifies, held, startedAt } = options;
+      const { reason, target, qualifies, held, knownErasure } = options;
       const { action = 'revisions.revert', details } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
         ...{ key, ifVersion, change: revertTo(content, reason) },
@@ -107,7 +110,7 @@ export function createAdminFiles(
       const keys = prepared.map(({ key }) => key);
       const write = {
         ...adminWrite<AdminWritten[]>(keys, { ...caller, action, target, details }),
-        ...{ held, startedAt },
+        ...{ held, knownErasure },
       };
       write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {

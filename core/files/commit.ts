@@ -13,7 +13,7 @@ import { Draft, type DraftCaller } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
 import { MemoryError } from '../errors.ts';
-import { toIdMs } from '../ids/id-time.ts';
+import type { KnownErasures } from './known-erasures.ts';
 import { parseUserId, toScope } from './paths.ts';
 import type { InstanceIds } from '../ids/ids.ts';
 import type { WriteHealth } from './write-health.ts';
@@ -38,8 +38,11 @@ interface PlannedWrite<R> {
   run?: WrittenRun<R> | undefined;
   /** Set for a write of work for which all others of the scope wait. */
   held?: HeldWrite | undefined;
-  /** When the work began that led to the write, if that was before the write and no tool call. */
-  startedAt?: number | undefined;
+  /**
+   * The last erasure that was known when the work began that led to the write. Default: that of the
+   * trace, or the last one now.
+   */
+  knownErasure?: number | undefined;
 }
 
 /**
@@ -59,6 +62,7 @@ export interface CommitDependencies {
   /** Expires idempotency keys: a jump of the clock must not turn a repeat into a second write. */
   confirmedNow: () => number;
   ids: InstanceIds;
+  erasures: Pick<KnownErasures, 'latest' | 'refresh' | 'checkUnlocked'>;
   /** Called after every write. */
   indexer: { wake(): void };
   /** Called with the outcome of every write. */
@@ -82,13 +86,13 @@ export function createCommit(deps: CommitDependencies): Commit {
     const idempotency = toOpenKey(call, nth);
     const places = write.held === undefined ? write.keys : [...write.keys, write.held.hold];
     const written = places.map(({ scope }) => scope);
-    const scopes = inLockOrder([
-      ...written,
-      // Rows in shared memory name the user too.
-      ...(caller.userId === null ? [] : [toScope(parseUserId(caller.userId))]),
-    ]);
+    const scopes = inLockOrder([...written, ...(idempotency === null ? [] : [idempotency.scope])]);
+    const owner = caller.userId === null ? null : toScope(parseUserId(caller.userId));
+    // Rows in shared memory name the user too, whose scope is not locked for them.
+    const unlocked = owner === null || scopes.includes(owner) ? null : owner;
     const now = deps.now();
-    const startedAt = write.startedAt ?? (call === undefined ? now : toIdMs(call.toolCallId));
+    const { knownErasure = trace.knownErasure ?? deps.erasures.latest() } = write;
+    if (unlocked !== null) await deps.erasures.refresh();
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
@@ -113,7 +117,8 @@ export function createCommit(deps: CommitDependencies): Commit {
             // eslint-disable-next-line no-restricted-syntax -- this service wrote it
             return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
           }
-          checkNotErased(current, scopes, startedAt);
+          checkNotErased(current, scopes, knownErasure);
+          if (unlocked !== null) deps.erasures.checkUnlocked(unlocked, knownErasure);
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {

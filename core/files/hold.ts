@@ -45,21 +45,27 @@ export function checkHolds(
 
 /**
  * Throws `MEMORY_HELD` if one of the scopes was erased after the caller's work began: what it writes
- * may come from the memory as it was before. The same code as during the erasure, since the caller
- * learns the same: a new call may succeed, and this one never will.
+ * may come from the memory as it was before.
  */
 export function checkNotErased(
   current: Pick<Current, 'scope'>,
   scopes: Iterable<ScopeKey>,
-  startedAt: number,
+  knownErasure: number,
 ): void {
   for (const scope of scopes) {
-    if (startedAt >= (current.scope(scope).erasedAt ?? 0)) continue;
-    throw new MemoryError('MEMORY_HELD', 'The memory was erased after this call began.', {
-      details: { userId: toUserId(scope), kind: 'erase', reason: 'erased' },
-      retryAfterSeconds: RETRY_SECONDS,
-    });
+    if (knownErasure < current.scope(scope).erasureNumber) throw memoryErased(scope);
   }
+}
+
+/**
+ * The error of a write whose user was erased meanwhile. The same code as during the erasure, since the
+ * caller learns the same: a new call may succeed, and this one never will.
+ */
+export function memoryErased(scope: ScopeKey): MemoryError {
+  return new MemoryError('MEMORY_HELD', 'The memory was erased after this call began.', {
+    details: { userId: toUserId(scope), kind: 'erase', reason: 'erased' },
+    retryAfterSeconds: RETRY_SECONDS,
+  });
 }
 
 /** Whether work under a hold has stopped. Clocks of instances differ: the time may lie ahead. */
@@ -67,7 +73,7 @@ export function isStalled({ progressAt }: HoldRecord, now: number): boolean {
   return Math.abs(now - progressAt) > STALLED_MS;
 }
 
-/** Whether a write was refused by {@link checkNotErased}. */
+/** Whether a write was refused by {@link memoryErased}. */
 export function isErased(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === 'erased';
 }

@@ -3,7 +3,6 @@ import type { Storage } from '../contracts/storage.ts';
 import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from './content.ts';
-import { toIdMs } from '../ids/id-time.ts';
 import { checkNotErased } from './hold.ts';
 import { parseUserId, toScope } from './paths.ts';
 
@@ -48,13 +47,14 @@ export function createIdempotency({
     run: () => Promise<unknown>,
   ): Promise<unknown> {
     const place = placeOf(idempotency);
+    const { knownErasure = Infinity } = call.trace;
     const keep = (result: string) => ({
       idempotency: { ...idempotency, result, createdAt: now() },
     });
     // Stored before the run, so that a repeat after a crash learns that the call may have run.
     const first = await storage.mutate(place, (current) => {
       const record = findReplay(current.idempotency, { wanted: idempotency, now: confirmedNow() });
-      checkNotErased(current, place.scopes, toIdMs(call.toolCallId));
+      checkNotErased(current, place.scopes, knownErasure);
       return { result: record, writes: 0, changes: record === null ? keep(BEGUN) : {} };
     });
     if (first?.result === BEGUN) {
@@ -73,7 +73,7 @@ export function createIdempotency({
     const text = JSON.stringify(result ?? null);
     await storage.mutate(place, (current) => {
       // The tool did its work: only what it answered is not kept of an erased user.
-      const isErased = toIdMs(call.toolCallId) < (current.scope(idempotency.scope).erasedAt ?? 0);
+      const isErased = knownErasure < current.scope(idempotency.scope).erasureNumber;
       return { result: null, writes: 0, changes: isErased ? {} : keep(text) };
     });
     return result;

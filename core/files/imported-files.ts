@@ -47,8 +47,11 @@ export interface FileToImport {
 /** Options of one write of an import. */
 export interface ImportOptions {
   traceId: string | null;
-  /** When the import began: it writes nothing of a user who was erased since. */
-  startedAt: number;
+  /**
+   * The last erasure that was known when the import began: it writes nothing of a user who was erased
+   * since.
+   */
+  knownErasure: number;
   /** Set for the first write of an import: its audit row is in the same transaction. */
   audit: AuditEntry | null;
 }
@@ -125,13 +128,13 @@ export function createImportedFiles(
 ): ImportedFiles {
   async function write<R>(
     keys: readonly FileKey[],
-    { traceId, audit, startedAt }: ImportOptions,
+    { traceId, audit, knownErasure }: ImportOptions,
     plan: (draft: Draft) => R,
   ): Promise<R> {
     const caller = { ...NO_TOOL_CALL, actor: 'import', traceId, toPath: toPhysicalPath };
     const trace = noTrace(traceId ?? undefined);
     const row = audit === null ? {} : { audit: () => toAuditRecord(ids, audit) };
-    const { result } = await commit({ keys, caller, trace, startedAt, ...row }, (draft) => ({
+    const { result } = await commit({ keys, caller, trace, knownErasure, ...row }, (draft) => ({
       result: plan(draft),
     }));
     return result;

@@ -5,6 +5,7 @@ import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
+import type { KnownErasures } from '../files/known-erasures.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork } from '../files/held-work.ts';
 import {
@@ -85,6 +86,7 @@ export function createRestores(deps: {
   storage: Pick<Storage, 'files' | 'holds' | 'mutate' | 'filename' | 'erasure'>;
   files: Pick<AdminFiles, 'restore'>;
   revisions: Pick<Revisions, 'memoryAt' | 'textAt'>;
+  erasures: Pick<KnownErasures, 'latest'>;
   log: Logger;
   now: () => number;
 }): Restores {
@@ -178,15 +180,15 @@ export function createRestores(deps: {
     {
       caller,
       hold,
-      startedAt,
-    }: { caller: AdminAuthor; hold: HoldRecord | null; startedAt?: number },
+      knownErasure,
+    }: { caller: AdminAuthor; hold: HoldRecord | null; knownErasure?: number },
   ): Promise<RestoreAnswer> {
     const receipt = createReceipt(goal, { dryRun: false, unchanged });
     const held: HeldWrite | undefined = hold === null ? undefined : { hold, step: 'work' };
     const work: BatchWork<Target, RestoredFile> = {
       plan: async (target) => [await planTarget(target, null)],
       write: (restorations) =>
-        files.restore(restorations, { ...toOptions(goal, held), startedAt }, caller),
+        files.restore(restorations, { ...toOptions(goal, held), knownErasure }, caller),
     };
     for await (const batch of toBatches(targets, (target) => work.plan(target))) {
       if (hold !== null) heldWork.checkRunning();
@@ -216,8 +218,8 @@ export function createRestores(deps: {
 
   return {
     async restore(userId, request, caller) {
-      const startedAt = now();
-      const goal = parseGoal(userId, request, startedAt);
+      const knownErasure = deps.erasures.latest();
+      const goal = parseGoal(userId, request, now());
       const held = await findHold(storage, goal.scope);
       if (held?.kind === 'erase') throw memoryHeld(held);
       const found = await survey(goal);
@@ -231,7 +233,7 @@ export function createRestores(deps: {
       }
       const bytes = found.targets.reduce((sum, { size }) => sum + size, 0);
       if (found.targets.length <= BATCH_FILES && bytes <= BATCH_BYTES) {
-        return await writeAll(found, goal, { caller, hold: null, startedAt });
+        return await writeAll(found, goal, { caller, hold: null, knownErasure });
       }
       if (storage.holds === undefined) {
         const message = 'This storage can restore 100 files and 2 MB at once: restore by path.';

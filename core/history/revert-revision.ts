@@ -24,7 +24,7 @@ interface RevertOptions {
   dryRun?: boolean | undefined;
   /** The version of the file that the caller has seen. */
   ifVersion?: number | undefined;
-  startedAt: number;
+  knownErasure: number;
   caller: AdminCaller;
 }
 
@@ -38,7 +38,7 @@ interface RevertOptions {
 export async function revertRevision(
   parts: HistoryParts,
   revision: RevisionRecord,
-  { dryRun = false, ifVersion, startedAt, caller }: RevertOptions,
+  { dryRun = false, ifVersion, knownErasure, caller }: RevertOptions,
 ): Promise<RevertAnswer> {
   const { storage, files } = parts;
   const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
@@ -56,7 +56,7 @@ export async function revertRevision(
     const writeOptions = {
       reason: `Reverts revision ${revision.id}.`,
       target: revision.id,
-      startedAt,
+      knownErasure,
       // Reverting a dream must not trigger another dream.
       qualifies: revision.actor !== 'dream-agent',
     };

@@ -55,7 +55,7 @@ export async function revertWrites(
   selection: RevertSelection,
   { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
 ): Promise<RevertWritesAnswer> {
-  const startedAt = parts.now();
+  const knownErasure = parts.erasures.latest();
   const { filter, target } = await withRunScope(parts.storage, parseSelection(selection));
   const dryRun = selection.dryRun === true;
   const diffs = dryRun ? createDiffBudget() : null;
@@ -76,7 +76,7 @@ export async function revertWrites(
       const qualifies = first?.[0]?.[0]?.actor !== 'dream-agent';
       const reason = `Reverts ${target}.`;
       try {
-        const options = { reason, target, qualifies, startedAt };
+        const options = { reason, target, qualifies, knownErasure };
         return await parts.files.restore(restorations, options, caller);
       } catch (error) {
         const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';

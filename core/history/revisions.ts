@@ -186,8 +186,8 @@ export function createRevisions(
       revertWrites(parts, selection, { caller, links }),
 
     async revert(id, options, caller) {
-      const startedAt = deps.now();
-      return await revertRevision(parts, await find(id), { ...options, startedAt, caller });
+      const knownErasure = deps.erasures.latest();
+      return await revertRevision(parts, await find(id), { ...options, knownErasure, caller });
     },
 
     async redact(id, request, caller) {

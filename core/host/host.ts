@@ -69,6 +69,8 @@ export interface PluginHostDependencies {
   log: Logger;
   now: () => number;
   ids: { next(): string; readonly lastMs: number };
+  /** The number of the last erasure that is known. */
+  latestErasure: () => number;
   /** Takes the events of runs, as those of tool calls. */
   record(event: EventRecord): void;
   models: HostModels;
@@ -362,10 +364,12 @@ function startRun(
     callerToolCallId: null,
     parent: null,
     startedAt: deps.now(),
+    knownErasure: deps.latestErasure(),
   });
   let isFinished = false;
   return Object.freeze({
     traceId: root.traceId,
+    knownErasure: root.knownErasure,
     start: (kind, span) => root.start(kind, span),
     finish(error, attributes) {
       if (isFinished) return;

@@ -17,7 +17,7 @@ export type AdminParts = ReturnType<typeof createAdminParts>;
 export function createAdminParts(
   { storage, settings, log, ids, now }: Basis,
   deps: {
-    telemetry: Pick<Telemetry, 'queue'>;
+    telemetry: Pick<Telemetry, 'queue' | 'knownErasures'>;
     indexer: SearchIndex['indexer'];
     memory: Pick<Memory, 'files' | 'revisions'>;
   },
@@ -27,7 +27,15 @@ export function createAdminParts(
   return {
     fileLists: createFileLists(storage, revisions),
     searchContents: createContentSearch({ storage, ids }),
-    archive: createArchive({ storage, files, revisions, limits: settings.limits, ids, now }),
+    archive: createArchive({
+      storage,
+      files,
+      revisions,
+      limits: settings.limits,
+      ids,
+      erasures: deps.telemetry.knownErasures,
+      now,
+    }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),

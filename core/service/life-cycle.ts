@@ -110,13 +110,13 @@ export class LifeCycle {
    */
   async #open(): Promise<void> {
     this.#state = 'starting';
-    const { basis, telemetry, index, memory, plugins } = this.#parts;
+    const { basis, telemetry, index, plugins } = this.#parts;
     const { storage, log, now } = basis;
     checkStorageContract(storage);
     if (!this.#isStorageOpen) await storage.init({ log, now });
     this.#isStorageOpen = true;
     await removeAllLeftovers(storage);
-    await memory.erasures.look();
+    await telemetry.knownErasures.look();
     await plugins.setUp((name) => (this.#waitsFor = `the plugin ${name}`));
     if (this.#closing !== null) return;
     this.#waitsFor = 'the exporters of traces';

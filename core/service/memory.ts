@@ -16,12 +16,12 @@ export type Memory = ReturnType<typeof createMemory>;
 export function createMemory(
   { storage, settings, log, ids, now, confirmedNow }: Basis,
   deps: {
-    telemetry: Pick<Telemetry, 'queue' | 'writeHealth'>;
+    telemetry: Pick<Telemetry, 'queue' | 'writeHealth' | 'knownErasures'>;
     indexer: SearchIndex['indexer'];
     erasureLookMs: number | undefined;
   },
 ) {
-  const { queue: accessQueue, writeHealth: health } = deps.telemetry;
+  const { queue: accessQueue, writeHealth: health, knownErasures } = deps.telemetry;
   const files = createFiles({
     storage,
     limits: settings.limits,
@@ -30,18 +30,35 @@ export function createMemory(
     confirmedNow,
     ids,
     accessQueue,
+    erasures: knownErasures,
     indexer: deps.indexer,
     health,
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
   const rewriter = createRewriter({ storage, ids, log, now });
-  const revisions = createRevisions({ storage, files, ids, accessQueue, now, rewriter });
-  const restores = createRestores({ storage, files, revisions, log, now });
+  const revisions = createRevisions({
+    storage,
+    files,
+    ids,
+    accessQueue,
+    now,
+    rewriter,
+    erasures: knownErasures,
+  });
+  const restores = createRestores({
+    storage,
+    files,
+    revisions,
+    erasures: knownErasures,
+    log,
+    now,
+  });
   const erasures = createErasures({
     storage,
     ids,
     accessQueue,
     rewriter,
+    known: knownErasures,
     log,
     now,
     lookMs: deps.erasureLookMs,

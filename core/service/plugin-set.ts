@@ -16,7 +16,7 @@ import type { Telemetry } from './telemetry.ts';
 /** What plugins get, and where they add to. */
 interface PluginSetDependencies {
   basis: Basis;
-  telemetry: Pick<Telemetry, 'queue' | 'exporters'>;
+  telemetry: Pick<Telemetry, 'queue' | 'exporters' | 'knownErasures'>;
   providers: Providers;
   memory: Pick<Memory, 'files' | 'revisions'>;
   tools: Tools;
@@ -72,6 +72,7 @@ export class PluginSet {
       now,
       ids,
       record: (event) => telemetry.queue.event(event),
+      latestErasure: () => telemetry.knownErasures.latest(),
       models: Object.freeze({
         model: providers.model,
         verifier: providers.verifier ?? providers.model,

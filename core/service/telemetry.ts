@@ -1,4 +1,5 @@
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { createKnownErasures } from '../files/known-erasures.ts';
 import { createWriteHealth } from '../files/write-health.ts';
 import { findPackageRoot } from '../packages/package-root.ts';
 import { createAccessQueue } from '../telemetry/access-queue.ts';
@@ -15,7 +16,10 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 /** Connects the queue of the log with those that get its events. */
 export function createTelemetry(
   { storage, log, ids, now }: Basis,
-  given: readonly TraceExporter[],
+  {
+    exporters: given,
+    erasureLookMs,
+  }: { exporters: readonly TraceExporter[]; erasureLookMs?: number | undefined },
 ) {
   const exporters = createExporters(given, {
     config: storage.config,
@@ -23,8 +27,14 @@ export function createTelemetry(
     version: findPackageRoot().version,
   });
   const writeHealth = createWriteHealth(storage);
+  const knownErasures = createKnownErasures({
+    storage,
+    lookMs: erasureLookMs,
+    onEnd: () => queue.forgetCounts(),
+  });
   const queue = createAccessQueue({
     store: storage.log,
+    latestErasure: () => knownErasures.latest(),
     health: writeHealth,
     exporters: exporters.active,
     log,
@@ -42,5 +52,5 @@ export function createTelemetry(
     writesFail: async () => (await writeHealth.check()).status === 'failing',
     exporters: () => exporters.describe(),
   });
-  return { exporters, writeHealth, queue, eventStreams, metrics };
+  return { exporters, writeHealth, knownErasures, queue, eventStreams, metrics };
 }

@@ -16,10 +16,10 @@ import type { Telemetry } from './telemetry.ts';
 
 /** What the services of the tools are made of. */
 interface ToolServicesDependencies {
-  telemetry: Pick<Telemetry, 'queue'>;
+  telemetry: Pick<Telemetry, 'queue' | 'knownErasures'>;
   providers: Pick<Providers, 'model' | 'verifier'>;
   index: SearchIndex;
-  memory: Pick<Memory, 'files' | 'idempotency' | 'revisions' | 'erasures'>;
+  memory: Pick<Memory, 'files' | 'idempotency' | 'revisions'>;
   fenceKey: () => Promise<Buffer>;
 }
 
@@ -29,7 +29,7 @@ export function createToolServices(
   { telemetry, providers, index, memory, fenceKey }: ToolServicesDependencies,
 ): { services: MemoryServices; filing: Filing } {
   const { timeZone, replyTokens } = settings;
-  const { files, idempotency, revisions, erasures } = memory;
+  const { files, idempotency, revisions } = memory;
   const { indexer, caches, embedding, embeddings } = index;
   const lineTimes = createLineTimes(revisions);
   const search = {
@@ -72,7 +72,8 @@ export function createToolServices(
     log,
     now,
     record: (event) => telemetry.queue.event(event),
-    checkUser: (userId) => erasures.check(userId),
+    checkUser: (userId) => telemetry.knownErasures.check(userId),
+    latestErasure: () => telemetry.knownErasures.latest(),
   });
   const services: MemoryServices = {
     files,

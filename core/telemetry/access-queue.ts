@@ -34,6 +34,8 @@ interface AccessQueueDependencies {
   store: LogStore;
   exporters: readonly TraceExporter[];
   log: Logger;
+  /** The last erasure that is known, for rows that don't say which one their work knew. */
+  latestErasure?: () => number;
   /** Called with the outcome of each batch. */
   health?: Pick<WriteHealth, 'note'>;
   /** Updates the roll-ups in the same transaction as their events. */
@@ -64,6 +66,7 @@ class BatchedQueue implements AccessQueue {
   }
 
   access(rows: readonly AccessRecord[]): Promise<void> | undefined {
+    for (const row of rows) row.knownErasure ??= this.#deps.latestErasure?.();
     if (this.#backlog.isFull) {
       return this.#backlog.addAccessLater(rows).then(() => this.#afterAccess());
     }

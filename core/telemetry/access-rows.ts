@@ -38,7 +38,7 @@ export function logAccessBy(
   { caller, trace, rows }: { caller: AccessCaller; trace: Trace; rows: readonly AccessFacts[] },
 ): Promise<void> | undefined {
   const span = trace.start('access_log.write', 'queue access rows');
-  const records = rows.map((facts) => toAccessRow(deps.ids, { caller, facts }));
+  const records = rows.map((facts) => toAccessRow(deps.ids, { caller, trace, facts }));
   const waiting = deps.accessQueue.access(records);
   span.end({ queued: true, rows: rows.length });
   return waiting;
@@ -53,7 +53,7 @@ export function toOutcome(error: unknown): AccessRecord['outcome'] {
 
 function toAccessRow(
   ids: IdSource,
-  { caller, facts }: { caller: AccessCaller; facts: AccessFacts },
+  { caller, trace, facts }: { caller: AccessCaller; trace: Trace; facts: AccessFacts },
 ): AccessRecord {
   const id = ids.next();
   return {
@@ -71,6 +71,7 @@ function toAccessRow(
     lines: NO_LINES,
     rank: null,
     outcome: 'ok',
+    knownErasure: trace.knownErasure,
     ...facts,
   };
 }

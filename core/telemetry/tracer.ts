@@ -36,6 +36,8 @@ interface RootOptions {
   traceId?: string | null;
   /** Milliseconds since 1970. */
   startedAt: number;
+  /** As in {@link Trace}. */
+  knownErasure: number;
 }
 
 /**
@@ -44,6 +46,7 @@ interface RootOptions {
  */
 export class RootTrace implements Trace {
   readonly traceId: string;
+  readonly knownErasure: number;
   readonly spanId = newSpanId();
   readonly #options: RootOptions;
   readonly #begin = performance.now();
@@ -52,6 +55,7 @@ export class RootTrace implements Trace {
 
   constructor(options: RootOptions) {
     this.#options = options;
+    this.knownErasure = options.knownErasure;
     this.traceId = options.parent?.traceId ?? options.traceId ?? newTraceId(options.startedAt);
   }
 
@@ -100,6 +104,7 @@ export class RootTrace implements Trace {
         ...(options.parent === null ? {} : { parent: toParent(options.parent) }),
         ...toOutcome(error),
         startedAt: options.startedAt,
+        knownErasure: options.knownErasure,
         durationMs: elapsed(this.#begin),
         attributes: toAttributes(error, attributes),
         spans: this.#spans,

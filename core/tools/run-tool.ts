@@ -61,6 +61,8 @@ interface ToolsDependencies {
   ready: () => Promise<void>;
   /** The error of a call whose time ends during the start; default `notRun`. */
   lateStart?: () => MemoryError;
+  /** The number of the last erasure that is known. */
+  latestErasure: () => number;
   /** Throws while the memory of a user can not be used. */
   checkUser: (userId: UserId) => void;
   /** For tests; default 15 s. */
@@ -139,6 +141,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     { actor: reservedActor }: { actor?: ReservedActor },
   ): Promise<TracedCall> {
     const startedAt = deps.now();
+    const knownErasure = deps.latestErasure();
     const arrivedAt = request?.arrivedAt ?? performance.now();
     const toolCallId = deps.ids.next();
     let tool = tools.get(name);
@@ -168,6 +171,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       parent: deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
       traceId: parseTraceId(request?.runTraceId),
       startedAt,
+      knownErasure,
     });
     return { name, request, tool, user, actor, toolCallId, trace, arrivedAt, setupFailure };
   }

@@ -9,15 +9,17 @@ import type { SqlDatabase } from '../sql-database.ts';
 /** Makes the read of the scopes whose writes wait. */
 export function createHoldStore(database: SqlDatabase): HoldStore {
   return {
-    list: (limit) =>
-      database.read(async (connection) => {
-        const rows = await connection.all(
-          `select ${HOLDS.select('h').join(', ')} from svc_scope_hold h order by h.scope_id limit ?`,
-          [limit],
-        );
-        return rows.map((row) => HOLDS.toRecord(row));
-      }),
+    list: (limit) => database.read((connection) => listHolds(connection, limit)),
   };
+}
+
+/** Holds by scope. */
+export async function listHolds(connection: Connection, limit: number): Promise<HoldRecord[]> {
+  const rows = await connection.all(
+    `select ${HOLDS.select('h').join(', ')} from svc_scope_hold h order by h.scope_id limit ?`,
+    [limit],
+  );
+  return rows.map((row) => HOLDS.toRecord(row));
 }
 
 /** Why the writes of a scope wait; `null` when they don't. Call it with the scope's row locked. */

@@ -20,6 +20,8 @@ import { toHex } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { mapTable, type Unusual } from './table-map.ts';
 
+export const META = mapTable<{ key: string; value: string }>('svc_meta');
+
 export const SCOPES = mapTable<ScopeState>(
   'svc_scope',
   { scope: 'scope-text' },
@@ -120,7 +122,7 @@ export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
   lines: { name: 'lines_shown' },
 });
 
-export const EVENTS = mapTable<Omit<EventRecord, 'parent'>>('svc_event', {
+export const EVENTS = mapTable<Omit<EventRecord, 'parent' | 'knownErasure'>>('svc_event', {
   attributes: 'json',
   spans: { toCell: packSpans, fromCell: unpackSpans },
 });

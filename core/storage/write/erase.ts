@@ -5,7 +5,14 @@ import { DREAMING, runBudgetOf, userLeaseBounds, userLeaseOf } from '../../files
 import { assertScope } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
-import { AUDIT_ROWS, HOLDS, NEW_AUDIT_ROWS, newScopeState, SCOPES } from '../schema/records.ts';
+import {
+  AUDIT_ROWS,
+  HOLDS,
+  META,
+  NEW_AUDIT_ROWS,
+  newScopeState,
+  SCOPES,
+} from '../schema/records.ts';
 import {
   deleteFound,
   deleteRows,
@@ -13,11 +20,11 @@ import {
   replaceRecords,
   selectKey,
 } from '../schema/row-sets.ts';
-import { toInteger, toIntegerOrNull } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { SCOPE_TABLES } from '../schema/tables.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import { readHold } from '../read/holds.ts';
+import { listHolds, readHold } from '../read/holds.ts';
 import { addPendingReceipts, createPendingReceipts } from './pending-receipts.ts';
 import { createRedact } from './redact.ts';
 
@@ -32,6 +39,28 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
   const { skew } = database;
   return {
     redact: createRedact(database),
+
+    look: (after) =>
+      database.snapshot(async (connection) => {
+        const numbered = 'select scope, erasure_number from svc_scope where erasure_number > 0';
+        const [newest] = await connection.all(
+          `${numbered} order by erasure_number desc limit 1`,
+          [],
+        );
+        const latest = newest === undefined ? 0 : toInteger(newest['erasure_number']);
+        const rows =
+          after === null || latest <= after
+            ? []
+            : await connection.all(`${numbered} and erasure_number > ? order by erasure_number`, [
+                after,
+              ]);
+        const erased = rows.map((row) => ({
+          scope: toText(row['scope']) as ScopeKey,
+          number: toInteger(row['erasure_number']),
+        }));
+        const holds = await listHolds(connection, MAX_HOLDS);
+        return { latest, erased, holds: holds.filter(({ kind }) => kind === 'erase') };
+      }),
 
     erasedAt: (scope) =>
       database.read(async (connection) => {
@@ -63,15 +92,17 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
           [scopeId, hold.scope],
         );
         const held = await readHold(connection, hold.scope);
-        if (held !== null) return held;
+        if (held !== null) return { other: held, number: 0 };
+        const number = await takeNumber(connection);
         await connection.run(
-          'update svc_scope set erased_at = ?, hold_id = ?, hold_kind = ? where scope_id = ?',
-          [hold.progressAt, parseIdBytes(hold.id), hold.kind, scopeId],
+          'update svc_scope set erased_at = ?, erasure_number = ?, hold_id = ?, hold_kind = ?' +
+            ' where scope_id = ?',
+          [hold.progressAt, number, parseIdBytes(hold.id), hold.kind, scopeId],
         );
         await replaceRecords(connection, HOLDS, [hold]);
         await insertRecords(connection, [{ ...audit, scopeId }], { into: NEW_AUDIT_ROWS });
         await skew.cover(connection, [audit]);
-        return null;
+        return { other: null, number };
       });
     },
 
@@ -99,13 +130,14 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
           }
         }
         const scopeId = toScopeId(hold.scope);
-        await connection.run(EMPTY_SCOPE, [at, scopeId]);
+        const number = await takeNumber(connection);
+        await connection.run(EMPTY_SCOPE, [at, number, scopeId]);
         await connection.run('delete from svc_scope_hold where scope_id = ?', [scopeId]);
         const record = audit(counts);
         await insertRecords(connection, [{ ...record, scopeId }], { into: NEW_AUDIT_ROWS });
         await skew.cover(connection, [record]);
         if (database.file !== undefined) await addPendingReceipts(connection, [record]);
-        return counts;
+        return { removed: counts, number };
       }),
 
     changeAudit: ({ after, limit }, change) =>
@@ -129,12 +161,33 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
 }
 
 const LAST_ROWS = 500;
+/** Holds that are looked at. */
+const MAX_HOLDS = 100;
+
+/** The key in `svc_meta` of the number that the last erasure got. */
+const NUMBER = 'erasure_number';
+
+/**
+ * Takes the next number of an erasure. Its row is locked until the commit, so erasures are committed in
+ * the order of their numbers.
+ */
+async function takeNumber(connection: Connection): Promise<number> {
+  const first = [{ key: NUMBER, value: '0' }];
+  await insertRecords(connection, first, { into: META, conflict: 'skip' });
+  const [row] = await connection.all(
+    `select value from svc_meta where \`key\` = ?${connection.dialect.forUpdate}`,
+    [NUMBER],
+  );
+  const number = toInteger(toText(row?.['value'])) + 1;
+  await replaceRecords(connection, META, [{ key: NUMBER, value: String(number) }]);
+  return number;
+}
 
 /** Ids and file numbers go on from where they were: what refers to the erased ones finds nothing. */
 const EMPTY_SCOPE =
   'update svc_scope set version = version + 1, files = 0, bytes = 0, revisions = 0,' +
   ' last_write_at = null, last_qualifying_at = null, chain_head = null, chain_after = null,' +
-  ' erased_at = ?, hold_id = null, hold_kind = null where scope_id = ?';
+  ' erased_at = ?, erasure_number = ?, hold_id = null, hold_kind = null where scope_id = ?';
 
 /** Rows of a user in one table, found by one column beside the scope. */
 interface Part {
@@ -143,6 +196,8 @@ interface Part {
   parameters: readonly SqlValue[];
   /** The column that named the user, where the rows stay without it. */
   cleared?: string;
+  /** Rows of shared memory: its writers must not add others meanwhile. */
+  isShared?: boolean;
 }
 
 /** A write of shared memory keeps its row: its revision stays, too. */
@@ -169,12 +224,14 @@ function partsOf(scope: ScopeKey): Part[] {
       table: 'svc_access_log',
       where: `t.scope_id = ? and t.user_id = ? and not (${SHARED_WRITE})`,
       parameters: [SHARED, userId],
+      isShared: true,
     },
     {
       table: 'svc_access_log',
       where: `t.scope_id = ? and t.user_id = ? and ${SHARED_WRITE}`,
       parameters: [SHARED, userId],
       cleared: 'user_id',
+      isShared: true,
     },
     ...SCOPE_TABLES.map((table) => ({
       table,
@@ -192,9 +249,10 @@ async function countPart(connection: Connection, { table, where, parameters }: P
 
 async function removePart(
   connection: Connection,
-  { table, where, parameters, cleared }: Part,
+  { table, where, parameters, cleared, isShared = false }: Part,
   limit: number,
 ): Promise<number> {
+  if (isShared) await lockScope(connection, SHARED);
   if (cleared !== undefined) {
     const sql = `select t.id from ${table} t where ${where} limit ?`;
     const ids = (await connection.all(sql, [...parameters, limit])).map(
@@ -221,12 +279,14 @@ async function removeBudgets(connection: Connection, runs: readonly Row[]): Prom
   });
 }
 
+async function lockScope(connection: Connection, scopeId: number): Promise<void> {
+  const sql = `select scope_id from svc_scope where scope_id = ?${connection.dialect.forUpdate}`;
+  await connection.all(sql, [scopeId]);
+}
+
 /** Locks the scope, and checks that the hold is still the one of this work. */
 async function lockHold(connection: Connection, { scope, id }: HoldRecord): Promise<void> {
-  await connection.all(
-    `select scope_id from svc_scope where scope_id = ?${connection.dialect.forUpdate}`,
-    [toScopeId(scope)],
-  );
+  await lockScope(connection, toScopeId(scope));
   const held = await readHold(connection, scope);
   if (held?.id !== id) {
     throw new MemoryError('RUN_STATE', 'This work was finished by another process.', {

@@ -3,11 +3,10 @@ import type { Connection } from '../dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
-import { mapTable } from '../schema/table-map.ts';
+import { META } from '../schema/records.ts';
 
 /** Smaller differences between the time in an id and the time of its row are not stored. */
 const SMALLEST_MS = 1_000;
-const META = mapTable<{ key: string; value: string }>('svc_meta');
 const KEYS = { lead: 'id_lead_ms', lag: 'id_lag_ms' } as const;
 
 /** The greatest differences found between ids and times: ids ahead, and ids behind. */

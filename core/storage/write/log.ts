@@ -1,7 +1,6 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/records.ts';
 import type { LogBatch, LogStore } from '../../contracts/storage.ts';
 import { assertScope } from '../../files/paths.ts';
-import { toIdMs } from '../../ids/id-time.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
@@ -10,7 +9,7 @@ import { leastIdBeyond, readIdSkew } from './id-skew.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
 import { deleteFound, findRows, insertRecords, selectKey } from '../schema/row-sets.ts';
-import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   newScopeState,
@@ -119,23 +118,19 @@ async function appendBatch(
 }
 
 /**
- * Leaves out the rows of calls that started before their user was erased: they may have been queued,
- * or under way, meanwhile.
+ * Leaves out the rows of calls that began before their user was erased: they may have been queued, or
+ * under way, meanwhile.
  */
 function withoutErased(
   { access, events }: LogBatch,
-  erasedAt: ReadonlyMap<ScopeKey, number>,
+  numbers: ReadonlyMap<ScopeKey, number>,
 ): Pick<LogBatch, 'access' | 'events'> {
-  if (erasedAt.size === 0) return { access, events };
-  const isLate = (scope: ScopeKey, startedAt: number) => startedAt < (erasedAt.get(scope) ?? 0);
+  if (numbers.size === 0) return { access, events };
+  const isKept = (row: Pick<AccessRecord, 'scope' | 'userId' | 'knownErasure'>) =>
+    (row.knownErasure ?? Infinity) >= (numbers.get(ownerOf(row.scope, row.userId)) ?? 0);
   return {
-    access: access.filter(
-      ({ scope, userId, toolCallId, at }) =>
-        !isLate(ownerOf(scope, userId), toolCallId === null ? at : toIdMs(toolCallId)),
-    ),
-    events: events.filter(({ scope, userId, startedAt }) => {
-      return !isLate(ownerOf(scope, userId), startedAt);
-    }),
+    access: access.filter(isKept),
+    events: events.filter(isKept),
   };
 }
 
@@ -145,8 +140,8 @@ function ownerOf(scope: ScopeKey, userId: string | null): ScopeKey {
 }
 
 /**
- * Access rows refer to their scope's row, so a scope that was only read needs one too. Returns when
- * scopes were erased, those of the users of shared memory too.
+ * Access rows refer to their scope's row, so a scope that was only read needs one too. Returns the
+ * numbers of their last erasures, also those of the users of shared memory.
  */
 async function ensureScopes(
   connection: Connection,
@@ -160,7 +155,7 @@ async function ensureScopes(
   const rows = await findRows(connection, 'svc_scope', {
     columns: ['scope_id'],
     rows: [...new Set([...scopes.keys(), ...owners])].map((scopeId) => [scopeId]),
-    select: ['t.scope_id', 't.scope', 't.erased_at'],
+    select: ['t.scope_id', 't.scope', 't.erasure_number'],
   });
   const known = new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope'])]));
   const missing = [...scopes.values()].filter((scope) => !known.has(toScopeId(scope)));
@@ -174,8 +169,8 @@ async function ensureScopes(
   }
   return new Map(
     rows.flatMap((row) => {
-      const erasedAt = toIntegerOrNull(row['erased_at']);
-      return erasedAt === null ? [] : [[toText(row['scope']) as ScopeKey, erasedAt] as const];
+      const number = toInteger(row['erasure_number']);
+      return number === 0 ? [] : [[toText(row['scope']) as ScopeKey, number] as const];
     }),
   );
 }

@@ -40,6 +40,8 @@ export interface FilingDependencies {
   record(event: EventRecord): void;
   /** Throws while the memory of a user can not be used. */
   checkUser(userId: UserId): void;
+  /** The number of the last erasure that is known. */
+  latestErasure: () => number;
   now: () => number;
   /** For tests: milliseconds before a new line is filed, and before what failed is tried again. */
   delays?: { firstMs: number; againMs: number };
@@ -147,7 +149,7 @@ export function createFiling(deps: FilingDependencies): Filing {
 
 /** Runs something for a user as a tool call of its own. */
 async function inCall<T>(
-  deps: Pick<FilingDependencies, 'ids' | 'record' | 'now'>,
+  deps: Pick<FilingDependencies, 'ids' | 'record' | 'now' | 'latestErasure'>,
   { userId, signal }: { userId: string; signal: AbortSignal },
   run: (call: ToolCall) => Promise<T>,
 ): Promise<T> {
@@ -165,6 +167,7 @@ async function inCall<T>(
     callerToolCallId: null,
     parent: null,
     startedAt: deps.now(),
+    knownErasure: deps.latestErasure(),
   });
   try {
     const result = await run({ userId, actor: FILING_ACTOR, tool, toolCallId, trace, signal });

@@ -444,7 +444,7 @@ describe('an erasure', () => {
     await core.queue.flush();
     await erase(core);
     const id = '01a20000-0000-7000-8000-000000000001';
-    const late = { ...row, id, path: CANARY, action: 'read' as const };
+    const late = { ...row, id, path: CANARY, action: 'read' as const, knownErasure: 0 };
     await core.storage.log.append({ access: [late], events: [] });
     await core.storage.log.append({
       access: [{ ...late, scope: 's', userId: 'alice', fileNo: null }],

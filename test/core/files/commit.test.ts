@@ -5,6 +5,7 @@ import type { ToolCall } from '../../../core/contracts/tool.ts';
 import { createCommit } from '../../../core/files/commit.ts';
 import { checkContent } from '../../../core/files/content.ts';
 import { NO_TOOL_CALL } from '../../../core/files/draft.ts';
+import { createKnownErasures } from '../../../core/files/known-erasures.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { createIdSource } from '../../../core/ids/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
@@ -38,12 +39,15 @@ async function openCommit({ tries = 1 } = {}) {
     },
   };
   const ids = createIdSource(clock.now);
+  const erasures = createKnownErasures({ storage, onEnd: () => Promise.resolve() });
+  await erasures.look();
   const commit = createCommit({
     storage: recording,
     limits: { maxFilesPerUser: 10 } as Parameters<typeof createCommit>[0]['limits'],
     now: clock.now,
     confirmedNow: clock.now,
     ids,
+    erasures,
     indexer: { wake: () => notes.push('wake') },
     health: { note: (kind, error) => notes.push([kind, error]) },
   });
@@ -65,7 +69,7 @@ async function openCommit({ tries = 1 } = {}) {
       draft.put(key, { content: 'x', facts, action: 'write', reason: null }),
     );
   return {
-    ...{ storage, requests, notes, spans, ids, call, clock, write },
+    ...{ storage, requests, notes, spans, ids, call, clock, write, erasures },
   };
 }
 
@@ -80,10 +84,13 @@ const holdOf = (scope: ScopeKey, progressAt = NOW): HoldRecord => ({
 });
 
 describe('a write', () => {
-  it('locks the scopes of its files and of its caller in one order', async () => {
+  it('locks the scopes of its files, and of its idempotency key, in one order', async () => {
     const { write, call, requests } = await openCommit();
     const scopes = () => requests.at(-1)?.scopes;
     await write(shared, { call: call() });
+    expect(scopes()).toEqual(['s']);
+    const idempotency = { keyHash: 'a'.repeat(64), requestHash: 'b'.repeat(64) };
+    await write(shared, { call: call({ idempotency }) });
     expect(scopes()).toEqual(['u:alice', 's']);
     await write(shared, { keys: [shared, alice, { ...alice, path: 'b.md' }] });
     expect(scopes()).toEqual(['u:alice', 's']);
@@ -215,26 +222,27 @@ describe('a write under a hold', () => {
 
 describe('a write to an erased memory', () => {
   it('is refused if its call began before the erasure', async () => {
-    const { storage, write, call } = await openCommit();
+    const { storage, write, call, erasures } = await openCommit();
     await storage.mutate({ scopes: ['u:alice'], files: [] }, (current) => ({
       result: null,
       writes: 0,
-      changes: { scopes: [{ ...current.scope('u:alice'), erasedAt: NOW }] },
+      changes: { scopes: [{ ...current.scope('u:alice'), erasureNumber: 3 }] },
     }));
-    const before = createIdSource(() => NOW - 1).next();
-    expect(await rejection(write(alice, { startedAt: NOW - 1 }))).toMatchObject({
+    const before = { ...noTrace(), knownErasure: 2 };
+    expect(await rejection(write(alice, { knownErasure: 2 }))).toMatchObject({
       code: 'MEMORY_HELD',
       details: { reason: 'erased' },
     });
-    expect(await rejection(write(alice, { call: call({ toolCallId: before }) }))).toMatchObject({
+    expect(await rejection(write(alice, { call: call(), trace: before }))).toMatchObject({
       code: 'MEMORY_HELD',
     });
     // To shared memory, too: it may say what was erased.
-    expect(await rejection(write(shared, { call: call({ toolCallId: before }) }))).toMatchObject({
+    erasures.note('u:alice', { hold: null, number: 3 });
+    expect(await rejection(write(shared, { call: call(), trace: before }))).toMatchObject({
       code: 'MEMORY_HELD',
     });
     await write(alice, { call: call() });
-    await write(alice, { startedAt: NOW });
+    await write(alice, { knownErasure: 3 });
     await write(shared);
   });
 });

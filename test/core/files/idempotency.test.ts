@@ -44,11 +44,11 @@ function counting() {
   return { run: () => Promise.resolve({ nth: (runs += 1) }), runs: () => runs };
 }
 
-async function eraseUser(storage: Storage, scope: ScopeKey, erasedAt: number): Promise<void> {
+async function eraseUser(storage: Storage, scope: ScopeKey, erasureNumber: number): Promise<void> {
   await storage.mutate({ scopes: [scope], files: [] }, (current) => ({
     result: null,
     writes: 0,
-    changes: { scopes: [{ ...current.scope(scope), erasedAt }] },
+    changes: { scopes: [{ ...current.scope(scope), erasureNumber }] },
   }));
 }
 
@@ -140,31 +140,29 @@ it('keeps a key for 24 hours', async () => {
 });
 
 it('keeps no answer of a call whose user was erased while it ran', async () => {
-  const { keys, storage, clock, call } = await openKeys();
-  const first = call('k');
-  clock.advance(1_000);
+  const { keys, storage, call } = await openKeys();
+  const first = call('k', { trace: { ...noTrace(), knownErasure: 1 } });
   await keys.once(first, async () => {
-    await eraseUser(storage, 'u:alice', clock.now());
+    await eraseUser(storage, 'u:alice', 2);
     return { secret: true };
   });
   const error = await rejection(keys.once(call('k'), counting().run));
   expect(error.details).toMatchObject({ reason: 'outcome_unknown' });
 });
 
-it('keeps the answer of a call that began no earlier than the erasure of its user', async () => {
-  const { keys, storage, clock, call } = await openKeys();
-  await keys.once(call('k'), async () => {
-    await eraseUser(storage, 'u:alice', clock.now());
+it('keeps the answer of a call that knew the erasure of its user when it began', async () => {
+  const { keys, storage, call } = await openKeys();
+  await keys.once(call('k', { trace: { ...noTrace(), knownErasure: 2 } }), async () => {
+    await eraseUser(storage, 'u:alice', 2);
     return { kept: true };
   });
   expect(await keys.once(call('k'), counting().run)).toEqual({ kept: true });
 });
 
 it('refuses a call that began before its user was erased', async () => {
-  const { keys, storage, clock, call } = await openKeys();
-  const late = call('k');
-  clock.advance(1_000);
-  await eraseUser(storage, 'u:alice', clock.now());
+  const { keys, storage, call } = await openKeys();
+  const late = call('k', { trace: { ...noTrace(), knownErasure: 1 } });
+  await eraseUser(storage, 'u:alice', 2);
   const tool = counting();
   const error = await rejection(keys.once(late, tool.run));
   expect(error).toMatchObject({ code: 'MEMORY_HELD', details: { reason: 'erased' } });

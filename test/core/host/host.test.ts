@@ -453,6 +453,7 @@ describe('a plugin that hangs', () => {
       now: Date.now,
       ids: createIdSource(Date.now),
       record: () => undefined,
+      latestErasure: () => 0,
       addTool: (it) => void added.tools.push(it),
       addRoute: (it) => void added.routes.push(it),
       addExporter: (it) => void exporters.push(it),

@@ -236,6 +236,7 @@ describe('a trace', () => {
       callerToolCallId: null,
       parent: null,
       startedAt: 0,
+      knownErasure: 0,
     });
     for (let n = 0; n < 500; n += 1) {
       trace.start('db.read', 'x').end({ rows: n, content: 'secret', model: 'm'.repeat(500) });

@@ -62,13 +62,23 @@ export function erasureCases(): StorageCase[] {
         assert.ok(Object.values(before).some((rows) => rows >= 2));
         assert.equal(await erasure.erasedAt('u:alice'), null);
         const hold = toHold('u:alice');
-        assert.equal(await erasure.begin(hold, auditRow({ action: 'users.erase' })), null);
-        assert.equal((await erasure.begin(toHold('u:alice'), auditRow({})))?.id, hold.id);
+        const { latest } = await erasure.look(null);
+        const begun = await erasure.begin(hold, auditRow({ action: 'users.erase' }));
+        assert.deepEqual(begun, { other: null, number: latest + 1 });
+        const again = await erasure.begin(toHold('u:alice'), auditRow({}));
+        assert.equal(again.other?.id, hold.id);
+        assert.deepEqual(await erasure.look(latest), {
+          latest: begun.number,
+          erased: [{ scope: 'u:alice', number: begun.number }],
+          holds: [hold],
+        });
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt);
         const seen = await storage.mutate({ scopes: ['u:alice'], files: [] }, ({ scope }) => ({
-          ...{ result: scope('u:alice').erasedAt, writes: 0, changes: {} },
+          ...{ result: scope('u:alice'), writes: 0, changes: {} },
         }));
-        assert.equal(seen, hold.progressAt);
+        assert.equal(seen.erasedAt, hold.progressAt);
+        assert.equal(seen.erasureNumber, begun.number);
+        assert.deepEqual([seen.holdId, seen.holdKind], [hold.id, 'erase']);
         const other = { limit: 9, progress: () => hold };
         assert.equal((await refusal(erasure.erase(toHold('u:alice'), other))).code, 'RUN_STATE');
 
@@ -86,16 +96,19 @@ export function erasureCases(): StorageCase[] {
         }
         assert.deepEqual(removed, before);
         assert.equal((await storage.holds?.list(9))?.length, 1);
-        await erasure.end(hold, { at: hold.progressAt + 9, audit: () => auditRow({}) });
+        const end = { at: hold.progressAt + 9, audit: () => auditRow({}) };
+        const { number } = await erasure.end(hold, end);
+        assert.equal(number, begun.number + 1);
+        assert.deepEqual(await erasure.look(number), { latest: number, erased: [], holds: [] });
         assert.deepEqual(await storage.holds?.list(9), []);
         assert.deepEqual(await erasure.count('u:alice'), {});
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt + 9);
         assert.equal(await storage.files.get(alice), null);
         assert.equal(await storage.files.read(alice), null);
         assert.deepEqual(await erasure.count('u:bob'), counted);
-        // Calls that started before the erasure leave no row; later ones do.
-        const access = [hold.progressAt - 1_000, hold.progressAt + 1_000].map((at) =>
-          accessRow(alice.scope, { at }),
+        // Calls that knew no erasure, or only its beginning, leave no row, whatever their time; later ones do.
+        const access = [latest, begun.number, number].map((knownErasure) =>
+          accessRow(alice.scope, { at: hold.progressAt + 1_000, knownErasure }),
         );
         await storage.log.append({ access, events: [] });
         assert.equal(
