@@ -32,7 +32,7 @@ import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 100 : 5_000;
 const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 60 : 5_000;
 const CHECKPOINTS = ['passive', 'truncate', 'full', 'restart', 'truncate'];
-const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 24;
+const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 24;
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const DAMAGED = { code: 'STORAGE_DAMAGED', status: 500, retryable: false };
 
@@ -186,20 +186,23 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
         expect(await rejection(storage.files.get(alice))).toMatchObject(DAMAGED);
         expect(await rejection(storage.files.read(alice))).toMatchObject(DAMAGED);
         expect(await rejection(storage.config.set({ key: 1 }, null))).toMatchObject(DAMAGED);
-        expect(logged).toHaveLength(1);
+        // SQLite may meet pages that don't fit before the service knows that the file is another one.
+        const others = logged.filter((line) => !line.includes('overwritten while it was open'));
+        expect([logged.length - others.length, others.length <= 1]).toEqual([1, true]);
       }),
     );
   });
 
   it.each(['', '-wal'])('are gone or others (memory.db%s)', async (suffix) => {
-    for (const change of [
+    const changes = [
       (file: string) => rm(file),
       (file: string) => rename(file, `${file}.old`),
       async (file: string) => {
         await copyFile(file, `${file}.new`);
         await rename(`${file}.new`, file);
       },
-    ]) {
+    ];
+    const notice = async (change: (typeof changes)[number]) => {
       const { filename, storage, logged } = await open(driver);
       await write(storage, alice, 'before');
       await change(`${filename}${suffix}`);
@@ -214,7 +217,8 @@ describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
       expect(await rejection(storage.ping())).toMatchObject(DAMAGED);
       expect(await rejection(storage.files.read(alice))).toMatchObject(DAMAGED);
       expect(logged).toHaveLength(1);
-    }
+    };
+    await Promise.all(changes.map(notice));
   });
 });
 
@@ -244,7 +248,8 @@ describe.each(sqliteDrivers)('a log that is changed in its place (%s)', (driver)
   }
 
   it.each(Object.entries(LOG_CHANGES))('is noticed: %s', async (_, change) => {
-    for (const next of ['look', 'write']) {
+    // Together, because each waits until it counts as damage.
+    const notice = async (next: 'look' | 'write') => {
       const { storage, logged, log, old } = await openTwiceWritten();
       await change(log, old);
       const answer = next === 'look' ? storage.ping() : write(storage, bob, 'after');
@@ -252,11 +257,12 @@ describe.each(sqliteDrivers)('a log that is changed in its place (%s)', (driver)
       expect(await rejection(write(storage, bob, 'later'))).toMatchObject(DAMAGED);
       expect(await rejection(storage.files.read(alice))).toMatchObject(DAMAGED);
       expect(logged).toHaveLength(1);
-    }
+    };
+    await Promise.all([notice('look'), notice('write')]);
   });
 
   it('leaves the database file alone when it is closed', async () => {
-    for (const change of Object.values(LOG_CHANGES)) {
+    const close = async (change: (typeof LOG_CHANGES)[string]) => {
       const { filename, storage, other, logged, log, old } = await openTwiceWritten();
       await other.close();
       const before = await readFile(filename);
@@ -264,7 +270,8 @@ describe.each(sqliteDrivers)('a log that is changed in its place (%s)', (driver)
       await storage.close();
       expect((await readFile(filename)).equals(before)).toBe(true);
       expect(logged).toHaveLength(1);
-    }
+    };
+    await Promise.all(Object.values(LOG_CHANGES).map(close));
   });
 });
 
