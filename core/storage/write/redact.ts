@@ -38,6 +38,11 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
         NEW_REVISIONS.toRecord({ ...row, path: key.path }, key.scope),
       );
       const decision = decide({ file, hold, rows });
+      if (decision.rows.length > 0) {
+        // Past versions change without the file's version: plans that were made from them are off.
+        const sql = 'update svc_scope set redactions = redactions + 1 where scope_id = ?';
+        await connection.run(sql, [scopeId]);
+      }
       await insertRecords(connection, decision.rows, {
         into: NEW_REVISIONS,
         conflict: { update: CHANGED },

@@ -19,6 +19,7 @@ export function erasureCases(): StorageCase[] {
           throw new MemoryError('REVISION_NOT_REDACTABLE');
         });
         await refusal(refused);
+        assert.equal((await storage.inspection?.scope('u:alice'))?.redactions, 0);
         const seen = await erasure.redact(alice, [2, 3, 9], ({ file, rows }) => ({
           result: { version: file?.version, versions: rows.map(({ version }) => version) },
           rows: rows.map((row) =>
@@ -29,6 +30,7 @@ export function erasureCases(): StorageCase[] {
           audit: auditRow({ action: 'revisions.redact' }),
         }));
         assert.deepEqual(seen, { version: 3, versions: [2, 3] });
+        assert.equal((await storage.inspection?.scope('u:alice'))?.redactions, 1);
         const [second, third] = [
           await storage.revisions.ofVersion(alice, 2),
           await storage.revisions.ofVersion(alice, 3),
