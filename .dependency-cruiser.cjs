@@ -110,6 +110,16 @@ module.exports = {
       },
     },
     {
+      name: 'the-stores-are-behind-their-contract',
+      comment: 'The domain sees `Storage`; what opens a database, or checks one, sees more.',
+      severity: 'error',
+      from: {
+        path: '^core/',
+        pathNot: '^core/(storage|testing|config|cli)/|^core/(service/|(service|plugin)\\.ts$)',
+      },
+      to: { path: '^core/storage/' },
+    },
+    {
       name: 'the-stores-serve-databases-alone',
       severity: 'error',
       from: { path: '^plugins/', pathNot: '^plugins/storage-' },

@@ -10,6 +10,8 @@ export type * from './contracts/plugin.ts';
 export type * from './contracts/records.ts';
 export type * from './contracts/route.ts';
 export type * from './contracts/storage.ts';
+export type * from './storage/dialect.ts';
+export type * from './storage/sql-database.ts';
 export type * from './contracts/tool.ts';
 export type * from './contracts/trace-exporter.ts';
 export { CircuitBreaker } from './providers/circuit-breaker.ts';

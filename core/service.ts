@@ -1,4 +1,4 @@
-import type { MemoryServiceConfig } from './config/service.ts';
+import type { CoreConfig } from './config/service.ts';
 import type { Settings } from './config/settings.ts';
 import type { EmbeddingProgress } from './contracts/admin.ts';
 import type { Logger, Plugin } from './contracts/plugin.ts';
@@ -34,7 +34,7 @@ import type { ExporterState } from './telemetry/exporters.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { createTools, type Tools } from './tools/run-tool.ts';
 
-export type { CoreState, StartOptions };
+export type { CoreConfig, CoreState, StartOptions };
 
 /** The service without HTTP: what routes, adapters and plugins work on. */
 export interface Core extends Readonly<AdminParts> {
@@ -98,7 +98,7 @@ export interface CoreOptions {
 }
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
-export function createCore(config: MemoryServiceConfig, options: CoreOptions = {}): Core {
+export function createCore(config: CoreConfig, options: CoreOptions = {}): Core {
   const basis = createBasis(config, options);
   const { storage, settings, log, ids, now, confirmedNow } = basis;
   const telemetry = createTelemetry(basis, {

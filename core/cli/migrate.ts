@@ -4,6 +4,7 @@ import { describeDatabase, loadConfig, openConfig } from '../config/index.ts';
 import type { MigrationPlan } from '../contracts/storage.ts';
 import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
+import { toStorage } from '../storage/storage.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { findServer } from './owner.ts';
 import { writeOutput } from './streams.ts';
@@ -24,7 +25,7 @@ async function run(context: CommandContext): Promise<void> {
   const database = describeDatabase(loaded);
   if (context.flags.has('dry-run')) {
     if ((await findServer(database)) === null) {
-      const { storage } = (await openConfig(loaded)).service;
+      const storage = toStorage((await openConfig(loaded)).service.storage);
       if (storage.planMigration === undefined) {
         throw new StartError(
           `A ${storage.name} storage does not tell its steps before it runs them.`,

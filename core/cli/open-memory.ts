@@ -5,7 +5,8 @@ import { StartError } from './failure.ts';
 import { createCommandLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';
-import { checkStorageContract } from '../host/storage-contract.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { toStorage } from '../storage/storage.ts';
 
 /** The two ways to do a command's work. */
 interface Workers<T> {
@@ -46,10 +47,10 @@ export async function workOnMemory<T>(loaded: LoadedConfig, workers: Workers<T>)
 /** Opens the storage of a configuration for some work, and closes it. */
 export async function withStorage<T>(
   loaded: LoadedConfig,
-  { storage }: MemoryServiceConfig,
-  work: (storage: MemoryServiceConfig['storage']) => Promise<T>,
+  { storage: database }: MemoryServiceConfig,
+  work: (storage: Storage) => Promise<T>,
 ): Promise<T> {
-  checkStorageContract(storage);
+  const storage = toStorage(database);
   await storage.init({ log: createCommandLog(loaded.values.logLevel), now: Date.now });
   try {
     return await work(storage);

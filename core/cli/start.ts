@@ -10,7 +10,7 @@ import {
   type LoadedConfig,
 } from '../config/index.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { Storage } from '../contracts/storage.ts';
+import type { SqlDatabase } from '../storage/sql-database.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError } from '../errors.ts';
 import { listen, type ListeningServer } from '../http/server.ts';
@@ -100,8 +100,8 @@ async function run(context: CommandContext): Promise<void> {
 }
 
 /** Whether a database has no tables yet. One that does not answer now is waited for later. */
-async function isEmpty({ planMigration }: Storage): Promise<boolean> {
-  const plan = await planMigration?.().catch(() => null);
+async function isEmpty(database: SqlDatabase): Promise<boolean> {
+  const plan = await database.planMigration?.().catch(() => null);
   return plan?.from === 0;
 }
 

@@ -23,7 +23,7 @@ async function run(context: CommandContext): Promise<void> {
   await workOnMemory<RewriteAnswer>(loaded, {
     there: (server) => server.runJob('vacuum', { progress }),
     here: ({ storage }) => {
-      if (storage.erasure?.file === undefined) {
+      if (storage.file === undefined) {
         throw new StartError(
           `A ${name} database is not a file: use its own tools, as in OPTIMIZE TABLE.`,
         );

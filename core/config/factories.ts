@@ -5,8 +5,8 @@ import { resolveModulePath } from 'exsolve';
 import type { Embedder } from '../contracts/embedder.ts';
 import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
-import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import type { SqlDatabase } from '../storage/sql-database.ts';
 import { findOwnPlugin } from '../host/default-plugins.ts';
 import { ConfigError } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
@@ -23,7 +23,7 @@ export interface NamedFactory {
 
 /** What a factory can create, and how to recognise it. */
 export interface Products {
-  storage: Storage;
+  storage: SqlDatabase;
   model: ModelProvider;
   verifier: ModelProvider;
   embedder: Embedder;
@@ -32,7 +32,7 @@ export interface Products {
 }
 
 const MARKS: { [K in keyof Products]: { member: string; noun: string } } = {
-  storage: { member: 'mutate', noun: 'a storage' },
+  storage: { member: 'describe', noun: 'a database' },
   model: { member: 'generate', noun: 'a model provider' },
   verifier: { member: 'generate', noun: 'a model provider' },
   embedder: { member: 'embed', noun: 'an embedder' },

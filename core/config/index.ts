@@ -21,7 +21,7 @@ import type { MemoryServiceConfig } from './service.ts';
 import type { Embedder } from '../contracts/embedder.ts';
 import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
-import type { Storage } from '../contracts/storage.ts';
+import type { SqlDatabase } from '../storage/sql-database.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { CALL_DEADLINE_MS, LONGEST_STEP_MS } from '../time/deadline.ts';
 import { DEFAULT_PLUGINS, findOwnPlugin } from '../host/default-plugins.ts';
@@ -37,7 +37,7 @@ export type { SettingKey, SettingValues } from './settings.ts';
  * JSON, named (`storage: { plugin: 'storage-sqlite', options: { filename } }`).
  */
 export interface ConfigFile extends Omit<NestedSettings, 'model' | 'embedder'> {
-  storage?: Storage | NamedFactory;
+  storage?: SqlDatabase | NamedFactory;
   model?: ModelProvider | NamedFactory | SettingGroup<'model'>;
   embedder?: Embedder | NamedFactory | SettingGroup<'embedder'>;
   exporters?: readonly (TraceExporter | NamedFactory | string)[];
@@ -273,7 +273,7 @@ export function storageOfFile({ file, origins }: LoadedConfig): unknown {
 /** Imports and creates the storage, without opening it. Throws a `ConfigError`. */
 export async function openStorage(
   loaded: LoadedConfig,
-): Promise<{ storage: Storage; database: Database }> {
+): Promise<{ storage: SqlDatabase; database: Database }> {
   const { values, origins, cwd } = loaded;
   const database = describeDatabase(loaded);
   const given = storageOfFile(loaded);

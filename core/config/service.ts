@@ -3,6 +3,7 @@ import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Logger, Plugin } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import type { SqlDatabase } from '../storage/sql-database.ts';
 import { ConfigError, Mistakes } from './error.ts';
 import { parseSetting } from './parse.ts';
 import {
@@ -19,7 +20,7 @@ import { takeApart } from './take-apart.ts';
  * `storage` is required. Nothing is read from the environment.
  */
 export interface MemoryServiceConfig extends ServiceSettings {
-  storage: Storage;
+  storage: SqlDatabase;
   model?: ModelProvider | null;
   /** Judges edits that the model proposes; by default the model itself does. */
   verifier?: ModelProvider | null;
@@ -31,17 +32,22 @@ export interface MemoryServiceConfig extends ServiceSettings {
   now?: () => number;
 }
 
+/** A configuration whose database may have its stores already. */
+export interface CoreConfig extends Omit<MemoryServiceConfig, 'storage'> {
+  storage: SqlDatabase | Storage;
+}
+
 /**
  * Checks a configuration and fills in the defaults. An absent or `null` value and a blank secret
  * get the default. Throws a `ConfigError` that lists every mistake, including unknown keys.
  */
-export function toSettings(config: MemoryServiceConfig): Settings {
+export function toSettings(config: object): Settings {
   // JavaScript callers may pass anything.
-  const storage = (config as Partial<MemoryServiceConfig> | undefined)?.storage;
-  if (typeof storage?.mutate !== 'function') {
+  const storage: unknown = (config as Partial<MemoryServiceConfig> | undefined)?.storage;
+  if (typeof storage !== 'object' || storage === null) {
     throw new ConfigError(
       'storage',
-      'storage is missing: pass a driver, as in createMemoryService({ storage: sqlite({ filename }) }).',
+      'storage is missing: pass a database, as in createMemoryService({ storage: sqlite({ filename }) }).',
     );
   }
   const mistakes = new Mistakes();

@@ -38,7 +38,7 @@ export type { PageRequest, PageResult } from './page.ts';
 export type { StorageDescription } from '../schemas/status.ts';
 
 /**
- * Where memory is kept. A driver throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
+ * Where memory is kept: the stores of core/storage on a database. It throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
  * database can't be reached or stays locked, `STORAGE_FULL` when it can't be written, and
  * `STORAGE_DAMAGED` when it does not hold what was written, and still does not some seconds later: a
  * content that a method returns, or that `decide` asks for, has the hash that was stored with it.
@@ -47,8 +47,6 @@ export type { StorageDescription } from '../schemas/status.ts';
  * those of the admin's lists, which say so.
  */
 export interface Storage {
-  /** The version of this contract that the driver was made for. Another one is refused at the start. */
-  readonly contractVersion: 2;
   /** `sqlite`, `mysql`, or a third party's name. */
   readonly name: string;
   /** The database file, as it was given; absent when there is no file. */

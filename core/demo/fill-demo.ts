@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { randomBytes } from 'node:crypto';
-import type { MemoryServiceConfig } from '../config/service.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { RouteRequest } from '../contracts/route.ts';
-import { type Core, createCore } from '../service.ts';
+import { type Core, type CoreConfig, createCore } from '../service.ts';
 import { MemoryError } from '../errors.ts';
 import { type Demo, type DemoAction, type DemoFact, type DemoUser, readDemo } from './demo-data.ts';
 import { type DemoModel, demoModel, toSaid } from './demo-model.ts';
@@ -20,7 +19,7 @@ const DAY_MS = 24 * HOUR_MS;
  *
  * Closes the storage and plugins in `config`. Calls no model, embedder or exporter of `config`.
  */
-export async function fillDemo(config: MemoryServiceConfig, until: number): Promise<number> {
+export async function fillDemo(config: CoreConfig, until: number): Promise<number> {
   const demo = await readDemo();
   let at = until - demo.days * DAY_MS;
   const model = demoModel(demo.users);

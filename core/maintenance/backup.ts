@@ -17,7 +17,7 @@ const COPY = '.copy-';
  * @param options.progress gets the bytes written so far and the size of the database.
  */
 export async function backUpBeside(
-  storage: Storage,
+  storage: Pick<Storage, 'name' | 'filename' | 'backUp'>,
   { ids, progress }: { ids: IdSource; progress?: (done: number, total: number) => void },
 ): Promise<BackupFile> {
   const { filename } = storage;

@@ -1,8 +1,9 @@
-import { type MemoryServiceConfig, toSettings } from '../config/service.ts';
+import { type CoreConfig, toSettings } from '../config/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { createIdSource, type InstanceIds } from '../ids/ids.ts';
+import { toStorage } from '../storage/storage.ts';
 import { createClock } from '../time/clock.ts';
 
 /** What every part of a service works with. */
@@ -25,11 +26,12 @@ const SILENT: Logger = {
 
 /** Checks the settings of a configuration, and makes the clock and the ids of a service. */
 export function createBasis(
-  config: MemoryServiceConfig,
+  config: CoreConfig,
   { ticks }: { ticks?: (() => number) | undefined },
 ): Basis {
   const settings = toSettings(config);
-  const { storage, log = SILENT } = config;
+  const storage = toStorage(config.storage);
+  const { log = SILENT } = config;
   const { now, confirmedNow } = createClock({
     now: config.now ?? Date.now,
     ticks: ticks ?? config.now ?? (() => performance.now()),

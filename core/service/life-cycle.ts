@@ -1,5 +1,4 @@
 import { MemoryError, notRun, notStarted } from '../errors.ts';
-import { checkStorageContract } from '../host/storage-contract.ts';
 import { removeAllLeftovers } from '../maintenance/leftovers.ts';
 import type { Filing } from '../subagents/remember/filing.ts';
 import type { Tools } from '../tools/run-tool.ts';
@@ -112,7 +111,6 @@ export class LifeCycle {
     this.#state = 'starting';
     const { basis, telemetry, index, plugins } = this.#parts;
     const { storage, log, now } = basis;
-    checkStorageContract(storage);
     if (!this.#isStorageOpen) await storage.init({ log, now });
     this.#isStorageOpen = true;
     await removeAllLeftovers(storage);

@@ -23,7 +23,11 @@ const NO_PROVIDER = { name: '', model: '' };
 /** Follows the health of each provider that a configuration names. */
 export function createProviders(
   { now, log }: Basis,
-  { model: ownModel = null, verifier: ownVerifier = null, embedder = null }: MemoryServiceConfig,
+  {
+    model: ownModel = null,
+    verifier: ownVerifier = null,
+    embedder = null,
+  }: Pick<MemoryServiceConfig, 'model' | 'verifier' | 'embedder'>,
 ): Providers {
   const follow = (
     provider: { name: string; model: string } | null,

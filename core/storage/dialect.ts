@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import type { MemoryError } from '../errors.ts';
 import type { ColumnKind, IndexDefinition, TableDefinition } from './schema/columns.ts';
 
 /** A value that a statement takes or returns. */
@@ -58,8 +57,6 @@ export type KeySet = Statement;
 
 /** The differences between the databases. All raw SQL that only one of them understands is here. */
 export interface Dialect {
-  readonly name: 'sqlite' | 'mysql';
-
   /** The column type for schema definitions. */
   columnType(kind: ColumnKind, length: number | undefined): string;
   /** The text after the closing bracket of `create table`. */
@@ -80,6 +77,8 @@ export interface Dialect {
   rowsAsJson: ((columns: readonly string[]) => string) | null;
   /** The end of a query that locks its rows. */
   readonly forUpdate: string;
+  /** The same, but leaves out the rows that another transaction has locked. */
+  readonly forUpdateFree: string;
   /** Whether nobody else can insert a row that `forUpdate` did not find. */
   readonly locksAbsentRows: boolean;
   /** The database's clock in milliseconds, as an SQL expression. */
@@ -113,9 +112,6 @@ export interface Dialect {
    * and ends in `/` for a folder; `files`, `bytes` and `updated_at` cover everything inside.
    */
   folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]>;
-
-  /** Translates the database's own errors; the only place that does. */
-  translateError(error: unknown): MemoryError;
 }
 
 export interface FolderQuery {

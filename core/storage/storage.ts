@@ -1,6 +1,9 @@
-import type { Storage } from '../contracts/storage.ts';
+import { ConfigError } from '../config/error.ts';
+import type { Storage, StorageOptions } from '../contracts/storage.ts';
+import type { MemoryError } from '../errors.ts';
 import { createAuditStore } from './read/audit.ts';
 import { createConfigStore } from './read/config.ts';
+import { OpenDatabase } from './open-database.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { createErasureStore } from './write/erase.ts';
 import { createRunStores } from './runs/run-store.ts';
@@ -14,34 +17,66 @@ import { createObservationStore } from './read/observations.ts';
 import { createRevisionStore } from './read/revisions.ts';
 import { createVectorStore } from './index/vectors.ts';
 
-/** The `Storage` contract on a database that Knex knows. */
+/** The version of `SqlDatabase` that this service takes. */
+const API_VERSION: SqlDatabase['apiVersion'] = 1;
+
+/** Marks what `createStorage` made. */
+const OF_DATABASE = Symbol('the storage of a database');
+
+/**
+ * The storage of a database. One that is made already is returned as it is. Throws a `ConfigError`
+ * for a driver of another contract.
+ */
+export function toStorage(given: SqlDatabase | Storage): Storage {
+  if (OF_DATABASE in given) return given as Storage;
+  const { apiVersion, name }: { apiVersion: unknown; name: unknown } = given as SqlDatabase;
+  if (apiVersion === API_VERSION) return createStorage(given as SqlDatabase);
+  const version = apiVersion === undefined ? 'no version' : `version ${String(apiVersion)}`;
+  const made = 'contractVersion' in given ? 'an older contract' : `${version} of the contract`;
+  throw new ConfigError(
+    'storage',
+    `The storage driver ${String(name)} was made for ${made}: this service takes a database of` +
+      ` version ${API_VERSION}, and has the stores itself. Install a later version of the driver, or` +
+      ' rewrite it: see docs/guides/a-database-of-your-own.md.',
+  );
+}
+
+/** The stores on a database. */
 export function createStorage(database: SqlDatabase): Storage {
-  return {
-    contractVersion: 2,
-    name: database.name,
-    init: (options) => database.init(options),
-    close: () => database.close(),
+  const { filename, driver, planMigration, examine, backUp } = database;
+  const opened = new OpenDatabase(database);
+  const made = {
+    [OF_DATABASE]: true as const,
+    name: opened.name,
+    ...(filename === undefined ? {} : { filename }),
+    ...(driver === undefined ? {} : { driver }),
+    ...(planMigration && { planMigration: planMigration.bind(database) }),
+    ...(examine && { examine: examine.bind(database) }),
+    ...(backUp && { backUp: backUp.bind(database) }),
+    init: (options: StorageOptions) => opened.init(options),
+    close: () => opened.close(),
     async ping() {
-      database.damage.assertNone();
-      await database.ping();
+      opened.damage.assertNone();
+      await opened.ping();
     },
-    noteDamage: (error) => void database.damage.note(error),
-    doubtMs: () => database.damage.doubtMs,
-    liftDamage: (before) => database.damage.lift(before),
-    describe: () => database.describe(),
-    mutate: (request, decide) => database.mutate(request, decide),
-    files: createFileStore(database),
-    revisions: createRevisionStore(database),
-    log: createLogStore(database),
-    observations: createObservationStore(database),
-    audit: createAuditStore(database),
-    config: createConfigStore(database),
-    leases: createLeaseStore(database),
-    index: createIndexStore(database),
-    vectors: createVectorStore(database),
-    holds: createHoldStore(database),
-    erasure: createErasureStore(database),
-    inspection: createInspectionStore(database),
-    runs: createRunStores(database),
-  };
+    noteDamage: (error: MemoryError) => void opened.damage.note(error),
+    doubtMs: () => opened.damage.doubtMs,
+    liftDamage: (before: number) => opened.damage.lift(before),
+    describe: () => opened.describe(),
+    mutate: opened.mutate.bind(opened),
+    files: createFileStore(opened),
+    revisions: createRevisionStore(opened),
+    log: createLogStore(opened),
+    observations: createObservationStore(opened),
+    audit: createAuditStore(opened),
+    config: createConfigStore(opened),
+    leases: createLeaseStore(opened),
+    index: createIndexStore(opened),
+    vectors: createVectorStore(opened),
+    holds: createHoldStore(opened),
+    erasure: createErasureStore(opened),
+    inspection: createInspectionStore(opened),
+    runs: createRunStores(opened),
+  } satisfies Storage & { [OF_DATABASE]: true };
+  return made;
 }

@@ -1,6 +1,13 @@
-/** What the author of an embedder or a model provider checks it with. */
+/** What the author of a database, an embedder or a model provider checks it with. */
 
 export type { CheckProviderOptions, ProviderCase, ProviderSetup } from './check-provider.ts';
+export { checkDatabase, databaseCases } from './database.ts';
+export type {
+  CheckDatabaseOptions,
+  DatabaseBench,
+  DatabaseCase,
+  MakeDatabase,
+} from './database.ts';
 export { checkEmbedder, embedderCases } from './embedder.ts';
 export type { EmbedderSetup } from './embedder.ts';
 export { checkModelProvider, modelProviderCases } from './model-provider.ts';

@@ -10,6 +10,7 @@ import type {
   RowSet,
   SqlValue,
 } from '../../core/storage/dialect.ts';
+import type { Failure } from '../../core/storage/sql-database.ts';
 import { toHashHex, toIdHex } from '../../core/storage/schema/ids.ts';
 import {
   type ColumnKind,
@@ -55,8 +56,6 @@ const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 
  * - Failures at the commit: 3101 of MySQL's group replication; 1213 and 1047 of Galera.
  */
 export const MYSQL_DIALECT: Dialect = {
-  name: 'mysql',
-
   columnType,
 
   tableSuffix() {
@@ -88,6 +87,7 @@ export const MYSQL_DIALECT: Dialect = {
   rowsAsJson: null,
 
   forUpdate: ' for update',
+  forUpdateFree: ' for update skip locked',
 
   locksAbsentRows: false,
 
@@ -130,8 +130,6 @@ export const MYSQL_DIALECT: Dialect = {
   },
 
   folderEntries,
-
-  translateError: translateMysqlError,
 };
 
 /**
@@ -315,25 +313,8 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   });
 }
 
-/** What a failed statement means for its transaction and connection. */
-export type MysqlFailure =
-  /** The whole transaction is rolled back, or has to be; it may succeed if repeated. */
-  | 'conflict'
-  /** The same, but its lock was waited for as long as is allowed. */
-  | 'locked'
-  /** The connection is gone, or of no use: what it had under way is rolled back by the server. */
-  | 'lost'
-  /** The server takes no writes any more: another one may. */
-  | 'read-only'
-  | 'full'
-  /** The server could not read or write a file. It may be able to in a moment. */
-  | 'disk'
-  /** The server finds a table or an index wrong. */
-  | 'damaged'
-  /** A statement of a transaction that is not to blame: another key, a limit of the server. */
-  | 'other';
-
 const LOCK_WAIT = 1205;
+const DUPLICATE = 1062;
 const CONFLICTS = new Set([
   1213, // deadlock, or a certification that failed on Galera
   1020, // the record has changed since it was read
@@ -408,10 +389,11 @@ const LOST = new Set([
 ]);
 
 /** Classifies failures by MySQL's error numbers and the system's error codes. */
-export function classifyMysqlError(error: unknown): MysqlFailure {
+export function classifyMysqlError(error: unknown): Failure {
   if (error instanceof MemoryError) return 'other';
   const { errno, code, fatal, message } = asNative(error);
   if (errno === LOCK_WAIT) return 'locked';
+  if (errno === DUPLICATE) return 'duplicate';
   if (CONFLICTS.has(errno)) return 'conflict';
   // Error 1290 also concerns other options than --read-only.
   if (READ_ONLY.has(errno))
@@ -513,6 +495,7 @@ export function translateMysqlError(error: unknown): MemoryError {
       );
     case 'full':
       return new MemoryError('STORAGE_FULL', undefined, { cause: error, retryAfterSeconds: 5 });
+    case 'duplicate':
     case 'other':
       return new MemoryError('INTERNAL', undefined, { cause: error });
   }

@@ -1,9 +1,7 @@
-import type { Storage } from '../../core/contracts/storage.ts';
-import { createStorage } from '../../core/storage/storage.ts';
+import type { SqlDatabase } from '../../core/storage/sql-database.ts';
 import { MysqlDatabase } from './mysql-database.ts';
 import type { MysqlOptions } from './options.ts';
 import { parseMysqlOptions } from './options.ts';
-import { examineMysql, planMysqlMigration } from './plan-migration.ts';
 
 export type { MysqlOptions, TlsMode } from './options.ts';
 
@@ -16,11 +14,6 @@ export type { MysqlOptions, TlsMode } from './options.ts';
  * storage: mysql({ url: 'mysql://memory:secret@db.internal/memory?ssl-mode=verify-identity' }),
  * });
  */
-export function mysql(options: MysqlOptions): Storage {
-  const settings = parseMysqlOptions(options);
-  return {
-    ...createStorage(new MysqlDatabase(settings)),
-    planMigration: () => planMysqlMigration(settings),
-    examine: () => examineMysql(settings),
-  };
+export function mysql(options: MysqlOptions): SqlDatabase {
+  return new MysqlDatabase(parseMysqlOptions(options));
 }

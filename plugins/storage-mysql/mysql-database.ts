@@ -2,16 +2,19 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type {
-  Changes,
-  Current,
-  Decision,
-  MutateRequest,
+  MigrationPlan,
   StorageDescription,
+  StorageExamination,
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { Damage } from '../../core/storage/write/damage.ts';
-import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type {
+  CallOptions,
+  DatabaseLimits,
+  DatabaseOptions,
+  Outcome,
+  SqlDatabase,
+} from '../../core/storage/sql-database.ts';
 import { SCOPE_TABLES } from '../../core/storage/schema/tables.ts';
 import type { Connection, KnexConnection } from '../../core/storage/dialect.ts';
 import {
@@ -20,31 +23,20 @@ import {
   isMysqlMistake,
   translateMysqlError,
 } from './dialect.ts';
-import { IdSkewKeeper } from '../../core/storage/write/id-skew.ts';
-import { SCHEMA_VERSION } from '../../core/storage/schema/migrate.ts';
-import {
-  applyMutations,
-  checkMutateRequest,
-  type Mutation,
-} from '../../core/storage/write/mutation.ts';
 import { Connections, type Session } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
-import { areWritten } from './commit-outcome.ts';
+import { examineMysql, planMysqlMigration } from './plan-migration.ts';
 import { migrateDatabase } from './schema.ts';
 import type { ServerFacts } from './server.ts';
 import { LOG_ROWS, SQL_MODE, checkServer } from './server.ts';
-import { SharedTransactions } from './shared-transactions.ts';
-import { type TransactionOptions, runTransaction } from './transactions.ts';
+import { transactOn } from './transactions.ts';
 import { toKnexConnection } from '../../core/storage/knex-connection.ts';
 
 /** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
-/**
- * How long a read or a write of memory may take with all its statements and retries. This is below
- * the 15 s of a call, so a write is not started again after its call was given up.
- */
-const OPERATION_MS = 12_000;
+/** The most mutations of one transaction. */
+const GROUP_SIZE = 32;
 /** The time limit of a whole ping. */
 const PING_MS = 1_500;
 /** Reads a table, because a server can answer while the tables are locked. */
@@ -61,59 +53,60 @@ const MAY_REMAIN = [
 
 /** MySQL or MariaDB for the stores (core/storage). */
 export class MysqlDatabase implements SqlDatabase {
+  readonly apiVersion = 1;
   readonly name = 'mysql';
-  readonly groupedReads: number;
+  readonly limits: DatabaseLimits;
   private readonly settings: MysqlSettings;
-  readonly skew = new IdSkewKeeper();
-  readonly damage = new Damage();
   readonly mayRemain = MAY_REMAIN;
-  private readonly underWay = new Set<Promise<unknown>>();
   private opened: Opened | null = null;
-  private isClosed = false;
 
   constructor(settings: MysqlSettings) {
     this.settings = settings;
+    const { connections, lockTimeoutMs } = settings;
     // At most half of the connections, so that writes have the other half.
-    this.groupedReads = Math.max(1, Math.floor(settings.connections / 2));
+    const groupedReads = Math.max(1, Math.floor(connections / 2));
+    this.limits = { writers: 'many', groupSize: GROUP_SIZE, groupedReads, lockTimeoutMs };
   }
 
-  async init({ log }: StorageOptions): Promise<void> {
-    if (this.opened !== null || this.isClosed) {
-      throw new MemoryError('INTERNAL', 'A storage is opened once.');
-    }
-    this.damage.logTo(log);
+  async open({ log }: DatabaseOptions): Promise<void> {
     try {
-      this.opened = await this.open(log);
+      this.opened = await this.connect(log);
     } catch (error) {
       throw translateMysqlError(error);
     }
   }
 
   async close(): Promise<void> {
-    if (this.isClosed) return;
-    this.isClosed = true;
     const { opened } = this;
+    this.opened = null;
     if (opened === null) return;
-    await Promise.allSettled(this.underWay);
     const { agents, snapshots, lists, pings } = opened;
     await Promise.all([agents, snapshots, lists, pings].map((each) => each.close()));
+  }
+
+  async planMigration(): Promise<MigrationPlan> {
+    return await planMysqlMigration(this.settings);
+  }
+
+  async examine(): Promise<StorageExamination> {
+    return await examineMysql(this.settings);
   }
 
   async ping(): Promise<void> {
     const { pings } = this.live();
     // A separate connection, so that it never waits for other statements, nor they for it.
-    const alive = pings.use((session) => session.command(PING_SQL), { until: after(PING_MS) });
-    await this.track(alive.catch(rethrowTranslated));
+    await pings.use((session) => session.command(PING_SQL), {
+      until: performance.now() + PING_MS,
+    });
   }
 
-  async describe(): Promise<StorageDescription> {
+  async describe(): Promise<Omit<StorageDescription, 'schemaVersion'>> {
     const { facts, wsrepSyncWait } = this.live();
     const { connections, lockTimeoutMs, tls } = this.settings;
     return await Promise.resolve({
       name: this.name,
       driver: driverName(),
       version: facts.version,
-      schemaVersion: SCHEMA_VERSION,
       settings: {
         connections,
         isolation: 'read-committed',
@@ -124,107 +117,41 @@ export class MysqlDatabase implements SqlDatabase {
     });
   }
 
-  async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    const until = after(OPERATION_MS);
-    return await this.confirm(() => {
-      const { agents } = this.live();
-      return this.track(retryOnce(() => agents.use(run, { until })));
-    });
+  async read<T>(run: (connection: Connection) => Promise<T>, { until }: CallOptions): Promise<T> {
+    return await this.live().agents.use(run, toUntil(until));
   }
 
-  async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    const until = after(OPERATION_MS);
+  async snapshot<T>(
+    run: (connection: Connection) => Promise<T>,
+    { until }: CallOptions,
+  ): Promise<T> {
     // The first statement began the transaction, on the newest state.
     const behind = (session: Session) => session.command('commit');
-    return await this.confirm(() => {
-      const { snapshots } = this.live();
-      return this.track(retryOnce(() => snapshots.use(run, { behind, until })));
-    });
+    return await this.live().snapshots.use(run, { behind, ...toUntil(until) });
   }
 
-  async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.confirm(() => this.transact({ run, replaysDuplicates: true }));
+  async transact<T>(
+    run: (connection: Connection) => Promise<T>,
+    { until }: CallOptions,
+  ): Promise<Outcome<T>> {
+    return await transactOn(this.live().agents, run, until);
   }
 
-  async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
-    // In separate transactions, each of which takes its locks in the order of the keys.
-    for (const run of runs) await this.write(run);
-  }
-
-  async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
-    checkMutateRequest(request);
-    const { agents, shared } = this.live();
-    let decision: { result: R; changes: Changes } | null = null;
-    const mutation: Mutation = {
-      request,
-      decide: (current: Current) => {
-        const decided = decide(current);
-        decision = decided;
-        return decided;
-      },
-    };
-    const until = after(OPERATION_MS);
-    // Not through `transact`: a close waits for what it was asked before, with its retries.
-    const alone = (isUnknown: boolean): Promise<unknown> =>
-      runTransaction<unknown>(
-        agents,
-        {
-          until,
-          isUnknown,
-          run: async (connection) => {
-            const [outcome] = await applyMutations(connection, this, [mutation]);
-            if (outcome === undefined) throw new MemoryError('INTERNAL');
-            if (outcome.status === 'rejected') throw outcome.error;
-            return outcome.result;
-          },
-          commitOutcome: async (connection) => {
-            if (decision === null) return null;
-            const { result, changes } = decision;
-            const isWritten = await areWritten(connection, request, changes);
-            if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
-            return isWritten ? { result } : null;
-          },
-        },
-        this.settings,
-      );
-    const result = await this.confirm(() => this.track(shared.run({ mutation, until, alone })));
-    this.damage.noteWrite();
-    return result as R;
-  }
+  classify = classifyMysqlError;
+  explain = translateMysqlError;
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    return await this.confirm(async () => {
-      const opened = this.live();
-      opened.knex ??= createMysqlKnex(opened.lists);
-      const connection = toKnexConnection(await opened.knex, MYSQL_DIALECT);
-      return await this.track(retryOnce(() => run(connection)));
-    });
-  }
-
-  private async transact<T>(options: TransactionOptions<T>): Promise<T> {
-    const { agents } = this.live();
-    return await this.track(runTransaction(agents, options, this.settings));
-  }
-
-  private confirm<T>(work: () => Promise<T>): Promise<T> {
-    return this.damage.confirm(work, { explain: translateMysqlError });
-  }
-
-  /** `close` waits for this, including its retries. */
-  private track<T>(work: Promise<T>): Promise<T> {
-    this.underWay.add(work);
-    const done = () => void this.underWay.delete(work);
-    work.then(done, done);
-    return work;
+    const opened = this.live();
+    opened.knex ??= createMysqlKnex(opened.lists);
+    return await run(toKnexConnection(await opened.knex, MYSQL_DIALECT));
   }
 
   private live(): Opened {
-    if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
     if (this.opened === null) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not opened yet.');
     return this.opened;
   }
 
-  private async open(log: StorageOptions['log']): Promise<Opened> {
+  private async connect(log: StorageOptions['log']): Promise<Opened> {
     const { settings } = this;
     const facts = await this.askServer(log);
     const wsrepSyncWait = facts.isGalera ? (settings.wsrepSyncWait ?? 1) : null;
@@ -250,7 +177,6 @@ export class MysqlDatabase implements SqlDatabase {
       facts,
       wsrepSyncWait,
       agents,
-      shared: new SharedTransactions(agents, this),
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
       lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
       pings: new Connections(settings, { limit: 1, setup: setup('pings') }),
@@ -291,8 +217,6 @@ interface Opened {
   wsrepSyncWait: number | null;
   /** For the reads and writes of tool calls. */
   agents: Connections;
-  /** Those of them that write memory together. */
-  shared: SharedTransactions;
   /** Read-only connections that see one state from their first statement to the commit. */
   snapshots: Connections;
   lists: Connections;
@@ -370,26 +294,8 @@ const PLAIN_SETTINGS = [
   'wait_timeout = 28800',
 ];
 
-/** Repeats a read once if its connection was lost. */
-async function retryOnce<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (classifyMysqlError(error) !== 'lost') throw translateMysqlError(error);
-  }
-  try {
-    return await read();
-  } catch (error) {
-    throw translateMysqlError(error);
-  }
-}
-
-function rethrowTranslated(error: unknown): never {
-  throw translateMysqlError(error);
-}
-
-function after(ms: number): number {
-  return performance.now() + ms;
+function toUntil(until: number | undefined): { until?: number } {
+  return until === undefined ? {} : { until };
 }
 
 function driverName(): string {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeaseStore, StorageOptions } from '../../core/contracts/storage.ts';
-import type { KnexConnection } from '../../core/storage/dialect.ts';
+import type { Connection, KnexConnection } from '../../core/storage/dialect.ts';
 import { createLeaseStore } from '../../core/storage/write/leases.ts';
+import { runTransaction } from '../../core/storage/write/parallel-writes.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
@@ -16,9 +17,9 @@ import { MIGRATIONS } from '../../core/storage/schema/migrations/list.ts';
 import { toText } from '../../core/storage/schema/rows.ts';
 import type { Connections } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
-import { runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../../core/storage/knex-connection.ts';
-import { MYSQL_DIALECT } from './dialect.ts';
+import { classifyMysqlError, MYSQL_DIALECT } from './dialect.ts';
+import { transactOn } from './transactions.ts';
 
 /** The lease of the instance that migrates. Galera has no GET_LOCK. */
 const LEASE = 'schema';
@@ -145,9 +146,12 @@ async function openLeases(
 ): Promise<LeaseStore> {
   const statement = createTable(connection, LEASES);
   await connection.knex.raw(statement.replace(/^create table /, 'create table if not exists '));
-  return createLeaseStore({
-    write: (run) => runTransaction(connections, { run }, { lockTimeoutMs }),
-  });
+  const database = {
+    transact: <T>(run: (connection: Connection) => Promise<T>) => transactOn(connections, run),
+    classify: classifyMysqlError,
+    limits: { lockTimeoutMs },
+  };
+  return createLeaseStore({ write: (run) => runTransaction(database, { run }) });
 }
 
 /** The version of the existing schema; 0 if there is none. */

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { MemoryError } from '../../core/errors.ts';
 import { isDoubtful } from '../../core/maintenance/look-again.ts';
+import type { Failure } from '../../core/storage/sql-database.ts';
 import type {
   CellValue,
   Dialect,
@@ -35,8 +36,6 @@ export function createSqliteDialect(version: string): Dialect {
   // `jsonb_each` is three times as fast (7 µs for a revision against 22 µs).
   const each = major > 3 || minor >= 51 ? 'jsonb_each' : 'json_each';
   return {
-    name: 'sqlite',
-
     columnType(kind) {
       return COLUMN_TYPES[kind];
     },
@@ -86,6 +85,7 @@ export function createSqliteDialect(version: string): Dialect {
 
     // There is only one writer, and it holds the database's write lock.
     forUpdate: '',
+    forUpdateFree: '',
 
     locksAbsentRows: true,
 
@@ -115,8 +115,6 @@ export function createSqliteDialect(version: string): Dialect {
     },
 
     folderEntries,
-
-    translateError: translateSqliteError,
   };
 }
 
@@ -329,6 +327,26 @@ export function isSqliteBusy(error: unknown): boolean {
 function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : '';
+}
+
+/** What a failed statement means. Conflicts, lost connections and read-only servers don't occur. */
+export function classifySqliteError(error: unknown): Failure {
+  if (error instanceof MemoryError) return 'other';
+  if (isSqliteBusy(error)) return 'locked';
+  // The sqlite3 module gives no extended codes.
+  const isConstraint = codeOf(error).startsWith('SQLITE_CONSTRAINT');
+  if (isConstraint && /UNIQUE constraint/.test(String((error as Error).message)))
+    return 'duplicate';
+  switch (translateSqliteError(error).code) {
+    case 'STORAGE_FULL':
+      return 'full';
+    case 'STORAGE_DAMAGED':
+      return 'damaged';
+    case 'STORAGE_UNAVAILABLE':
+      return 'disk';
+    default:
+      return 'other';
+  }
 }
 
 /** The message for a file with content that SQLite can't have written. */

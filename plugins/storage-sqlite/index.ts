@@ -1,8 +1,5 @@
 import { readOptions } from '../../core/config/option.ts';
-import type { Storage } from '../../core/contracts/storage.ts';
-import { createStorage } from '../../core/storage/storage.ts';
-import { backUpFile } from './backup.ts';
-import { examineSqlite, planSqliteMigration } from './plan-migration.ts';
+import type { SqlDatabase } from '../../core/storage/sql-database.ts';
 import { SQLITE_OPTIONS, type SqliteOptions } from './options.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
@@ -19,20 +16,6 @@ export type { Owner, OwnerInfo, OwnerOptions } from './database-lock.ts';
  *
  * @example createMemoryService({ storage: sqlite({ filename: './data/memory.db' }) });
  */
-export function sqlite(options: SqliteOptions): Storage {
-  const settings = readOptions(SQLITE_OPTIONS, options, { plugin: 'storage-sqlite' });
-  const { filename, driver } = settings;
-  return {
-    ...createStorage(new SqliteDatabase(settings)),
-    filename,
-    ...(driver === null ? {} : { driver }),
-    planMigration: () => planSqliteMigration(settings),
-    examine: () => examineSqlite(settings),
-    // A temporary database needs no backup.
-    ...(filename === ':memory:'
-      ? {}
-      : {
-          backUp: (target: string) => backUpFile(filename, target, { driver }),
-        }),
-  };
+export function sqlite(options: SqliteOptions): SqlDatabase {
+  return new SqliteDatabase(readOptions(SQLITE_OPTIONS, options, { plugin: 'storage-sqlite' }));
 }

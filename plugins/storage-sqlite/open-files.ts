@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import { DOUBT_MS } from '../../core/maintenance/look-again.ts';
-import type { Damage } from '../../core/storage/write/damage.ts';
+import type { DamageNotes } from '../../core/storage/sql-database.ts';
 import { toInteger } from '../../core/storage/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
 import { factsOf, type FileFacts } from './file-facts.ts';
@@ -26,7 +26,7 @@ export interface OpenFilesOptions {
   filename: string;
   /** `null` where it can't be read: then only the names are looked up. */
   index: WalIndex | null;
-  damage: Damage;
+  damage: Pick<DamageNotes, 'note'>;
 }
 
 /**

@@ -5,7 +5,7 @@ import { planMigration } from '../../core/storage/schema/migrate.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import type { SqliteConnection } from './connection.ts';
 import { resolveOnlyName } from './database-path.ts';
-import { readSchemaVersion } from './sqlite-database.ts';
+import { readSchemaVersion } from './schema-version.ts';
 import type { SqliteSettings } from './options.ts';
 
 /** Lists the steps that opening the file would run on its schema, and runs none of them. */

@@ -3,49 +3,51 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type {
-  Current,
-  Decision,
-  MutateRequest,
+  MigrationPlan,
   StorageDescription,
+  StorageExamination,
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { makeTemporaryFolder } from '../../core/maintenance/temporary-folders.ts';
-import { Damage } from '../../core/storage/write/damage.ts';
-import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type {
+  CommitLog,
+  DamageNotes,
+  DatabaseLimits,
+  DatabaseOptions,
+  Outcome,
+  SqlDatabase,
+  TransactOptions,
+} from '../../core/storage/sql-database.ts';
 import type { Dialect, Connection, KnexConnection, SqlValue } from '../../core/storage/dialect.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
+  classifySqliteError,
   createSqliteDialect,
   diskFailed,
   isDiskFailure,
   isSqliteBusy,
   translateSqliteError,
 } from './dialect.ts';
-import { IdSkewKeeper } from '../../core/storage/write/id-skew.ts';
 import { createKnex } from '../../core/storage/knex-connection.ts';
-import {
-  SCHEMA_VERSION,
-  SCHEMA_VERSION_KEY,
-  assertKnownSchema,
-  migrate,
-} from '../../core/storage/schema/migrate.ts';
-import { applyMutations, checkMutateRequest } from '../../core/storage/write/mutation.ts';
+import { SCHEMA_VERSION, assertKnownSchema, migrate } from '../../core/storage/schema/migrate.ts';
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
+import { backUpFile } from './backup.ts';
 import { Disk } from './disk.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
-import { SqliteContents } from './kept-contents.ts';
 import { assertOneIndex } from './one-index.ts';
 import { OpenFiles } from './open-files.ts';
+import { examineSqlite, planSqliteMigration } from './plan-migration.ts';
 import type { SqliteSettings } from './options.ts';
+import { readSchemaVersion } from './schema-version.ts';
 import { Readers } from './readers.ts';
 import { assertRoomToRewrite, isRewrittenInMemory } from './rewrite-room.ts';
 import { untilUnlocked } from './until-unlocked.ts';
-import { WalIndex } from './wal-index.ts';
+import { countCommits, createHeader, isSameHeader, type WalHeader, WalIndex } from './wal-index.ts';
 import { whileDiskFails } from './while-disk-fails.ts';
-import { Writer } from './writer.ts';
+import { WriteConnection } from './write-connection.ts';
 import { toKnexConnection } from '../../core/storage/knex-connection.ts';
 
 /** How long the start waits for another process that opens or migrates the same file. */
@@ -80,22 +82,18 @@ const FILE_PROBLEMS = 1_000;
 
 /** SQLite for the stores (core/storage): one writer, several readers, and Knex for lists. */
 export class SqliteDatabase implements SqlDatabase {
+  readonly apiVersion = 1;
   readonly name = 'sqlite';
-  // Measured: with more of them threads wait for each other, with fewer a core is idle.
-  readonly groupedReads = 2;
+  readonly limits: DatabaseLimits;
+  readonly filename: string;
+  readonly driver?: SqliteSettings['driver'];
+  readonly backUp?: (target: string) => Promise<void>;
   private readonly options: SqliteSettings;
-  readonly skew = new IdSkewKeeper();
-  readonly damage = new Damage();
   private opened: Opened | null = null;
   private isClosed = false;
-  /** By `performance.now`, when memory was written last. */
-  private lastWriteAt = performance.now();
   readonly mayRemain = MAY_REMAIN;
   readonly file = {
-    look: async () => ({
-      bytes: (await stat(this.live().place.filename)).size,
-      idleMs: performance.now() - this.lastWriteAt,
-    }),
+    size: async () => (await stat(this.live().place.filename)).size,
     rewrite: this.rewrite.bind(this),
     emptyLog: this.emptyLog.bind(this),
   };
@@ -104,24 +102,35 @@ export class SqliteDatabase implements SqlDatabase {
 
   constructor(options: SqliteSettings) {
     this.options = options;
+    const { filename, driver, groupSize, lockTimeoutMs } = options;
+    // Measured: with more grouped reads threads wait for each other, with fewer a core is idle.
+    this.limits = { writers: 'one', groupSize, groupedReads: 2, lockTimeoutMs };
+    this.filename = filename;
+    if (driver !== null) this.driver = driver;
+    // A temporary database needs no backup.
+    if (filename !== ':memory:') this.backUp = (target) => backUpFile(filename, target, { driver });
   }
 
-  get contents(): SqliteContents | null {
-    return this.live().contents;
+  async planMigration(): Promise<MigrationPlan> {
+    return await planSqliteMigration(this.options);
   }
 
-  async init({ log }: StorageOptions): Promise<void> {
-    if (this.opened !== null || this.isClosed) {
-      throw new MemoryError('INTERNAL', 'A storage is opened once.');
-    }
-    this.damage.logTo(log);
+  async examine(): Promise<StorageExamination> {
+    return await examineSqlite(this.options);
+  }
+
+  get commits(): CommitLog<WalHeader> | null {
+    return this.live().commits;
+  }
+
+  async open({ log, damage }: DatabaseOptions): Promise<void> {
     const native = await loadSqliteModule(this.options.driver);
     const place = await findPlace(this.options.filename);
     const disk = new Disk(place.filename);
     try {
       this.opened = await whileDiskFails(async () => {
         try {
-          return await this.open(native, { ...place, disk }, log);
+          return await this.openFiles(native, { ...place, disk }, { log, damage });
         } catch (error) {
           throw await explain(error, disk);
         }
@@ -140,9 +149,8 @@ export class SqliteDatabase implements SqlDatabase {
     this.isClosed = true;
     const { opened } = this;
     if (opened === null) return;
-    const { files, place, readers, writer } = opened;
+    const { files, place, readers, writer, index } = opened;
     try {
-      await writer.drain();
       const guard = (await this.mayCheckpoint(opened)) ? null : await guardFromCheckpoint(opened);
       await readers.close();
       await opened.lists.close();
@@ -154,29 +162,28 @@ export class SqliteDatabase implements SqlDatabase {
       throw translateSqliteError(error);
     } finally {
       files.close();
-      opened.contents?.close();
+      index?.close();
       await place.disk.close();
     }
   }
 
   /** Whether the last checkpoint is harmless: the log is whole, and the database is the one it is for. */
-  private async mayCheckpoint({ files, readers }: Opened): Promise<boolean> {
+  private async mayCheckpoint({ files, readers, damage }: Opened): Promise<boolean> {
     try {
       await readers.use((connection) => files.checkAtRest(connection));
       return true;
     } catch (error) {
-      this.damage.note(translateSqliteError(error));
+      damage.note(translateSqliteError(error));
       return files.areMoved;
     }
   }
 
-  async describe(): Promise<StorageDescription> {
+  async describe(): Promise<Omit<StorageDescription, 'schemaVersion'>> {
     const { native, version, synchronous, readers } = this.live();
     return await Promise.resolve({
       name: this.name,
       driver: native.name,
       version,
-      schemaVersion: SCHEMA_VERSION,
       settings: {
         journalMode: 'wal',
         synchronous,
@@ -187,28 +194,30 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async ping(): Promise<void> {
-    const { place } = this.live();
+    const { damage, place } = this.live();
     if (this.isDiskInDoubt) {
       const reason = await place.disk.look();
       if (reason !== null) throw diskFailed(reason, null);
       this.isDiskInDoubt = false;
     }
-    await this.checkFiles();
+    await damage.confirm(() => this.checkFiles());
     await this.read((connection) => connection.all('select 1 as alive', []));
   }
 
   /** Throws `STORAGE_DAMAGED` if the files were replaced or overwritten since they were opened. */
   private async checkFiles(): Promise<void> {
     const { files, readers } = this.live();
-    await this.confirm(() => readers.use((connection) => files.checkAtRest(connection)));
+    await readers.use((connection) => files.checkAtRest(connection));
   }
 
   async inspect(): Promise<readonly string[]> {
-    const { files, place } = this.live();
+    const { damage, files, place } = this.live();
+    const read = <T>(run: (connection: Connection) => Promise<T>) =>
+      damage.confirm(() => this.read(run));
     const names = await countNames(place.filename);
     const found = names > 1 ? [tellNames(names)] : [];
     try {
-      await this.checkFiles();
+      await damage.confirm(() => this.checkFiles());
     } catch (thrown) {
       const error = thrown as MemoryError;
       if (error.code !== 'STORAGE_DAMAGED') throw error;
@@ -217,7 +226,7 @@ export class SqliteDatabase implements SqlDatabase {
     }
     let lines: string[] = [];
     try {
-      await this.read(async (connection) => {
+      await read(async (connection) => {
         lines = await checkIntegrity(connection, FILE_PROBLEMS);
         if (lines.length > 0) throw new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED);
       });
@@ -228,13 +237,13 @@ export class SqliteDatabase implements SqlDatabase {
     if (lines.length === 0) return found;
     // Checking each table names it, and continues where the check of the whole file gave up.
     const inTables = new Set<string>();
-    const tables = await this.read((connection) =>
+    const tables = await read((connection) =>
       connection.all("select name from sqlite_master where type = 'table' order by name", []),
     );
     for (const { name } of tables) {
       const table = String(name);
       const quoted = `"${table.replaceAll('"', '""')}"`;
-      const ofTable = await this.read((connection) => checkIntegrity(connection, quoted));
+      const ofTable = await read((connection) => checkIntegrity(connection, quoted));
       for (const line of ofTable) inTables.add(line);
       found.push(...describeProblems(table, ofTable, TABLE_PROBLEMS));
     }
@@ -245,42 +254,42 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.confirm(() => this.live().readers.use(run));
+    return await this.live().readers.use(run);
   }
 
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.confirm(() => this.live().readers.snapshot(run));
+    return await this.live().readers.snapshot(run);
   }
 
-  async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.confirm(() => this.live().writer.write(run).catch(this.rethrowLost));
+  async transact<T>(
+    run: (connection: Connection) => Promise<T>,
+    options: TransactOptions,
+  ): Promise<Outcome<T>> {
+    try {
+      const outcome = await this.live().writer.transact(run, options);
+      const isDamaged = outcome.status === 'failed' && this.isDamage(outcome.error);
+      // It may have met another file, from which nothing must be answered.
+      if (isDamaged) await this.checkFiles();
+      return outcome;
+    } catch (error) {
+      return { status: 'failed', error, isUnknown: false };
+    }
   }
 
-  async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
-    const ends = await Promise.allSettled(runs.map((run) => this.write(run)));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+  private isDamage(error: unknown): boolean {
+    return translateSqliteError(error).code === 'STORAGE_DAMAGED';
   }
 
-  async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
-    checkMutateRequest(request);
-    if (request.files.length > 0) this.lastWriteAt = performance.now();
-    const mutate = () => this.live().writer.mutate({ request, decide }) as Promise<R>;
-    const result = await this.confirm(() => mutate().catch(this.rethrowLost));
-    this.damage.noteWrite();
-    return result;
-  }
+  classify = classifySqliteError;
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    return await this.confirm(async () => {
-      const opened = this.live();
-      opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
-      return await run(toKnexConnection(await opened.knex, opened.dialect));
-    });
+    const opened = this.live();
+    opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
+    return await run(toKnexConnection(await opened.knex, opened.dialect));
   }
 
   private async rewrite(progress?: (done: number, total: number) => void): Promise<void> {
-    const { native, place, synchronous, writer } = this.live();
+    const { native, place, synchronous } = this.live();
     await this.checkLog();
     await this.checkFiles();
     const { filename } = place;
@@ -291,7 +300,7 @@ export class SqliteDatabase implements SqlDatabase {
     const report = async () =>
       progress?.(Math.min(size, Math.max(0, (await sizeOf(`${filename}-wal`)) - logBefore)), size);
     const timer = setInterval(() => void report(), PROGRESS_MS);
-    const rewrite = async () => {
+    try {
       const connection = await native.open(filename, { busyTimeoutMs: REWRITE_LOCK_MS });
       try {
         await connection.exec(
@@ -301,9 +310,6 @@ export class SqliteDatabase implements SqlDatabase {
       } finally {
         await connection.close();
       }
-    };
-    try {
-      await this.confirm(() => writer.pause(rewrite));
     } finally {
       clearInterval(timer);
     }
@@ -314,47 +320,30 @@ export class SqliteDatabase implements SqlDatabase {
     const { native, place } = this.live();
     await this.checkLog();
     const end = performance.now() + limitMs;
-    return await this.confirm(async () => {
-      // On its own: the locks of a checkpoint are waited for inside of SQLite.
-      const connection = await native.open(place.filename, { busyTimeoutMs: CHECKPOINT_LOCK_MS });
-      try {
-        do {
-          if (await truncateLog(connection)) return true;
-          await sleep(CHECKPOINT_PAUSE_MS);
-        } while (performance.now() < end);
-        return false;
-      } finally {
-        await connection.close();
-      }
-    });
+    // On its own: the locks of a checkpoint are waited for inside of SQLite.
+    const connection = await native.open(place.filename, { busyTimeoutMs: CHECKPOINT_LOCK_MS });
+    try {
+      do {
+        if (await truncateLog(connection)) return true;
+        await sleep(CHECKPOINT_PAUSE_MS);
+      } while (performance.now() < end);
+      return false;
+    } finally {
+      await connection.close();
+    }
   }
 
   /** Throws `STORAGE_DAMAGED` if the log was cut or overwritten. A checkpoint would copy that. */
   private async checkLog(): Promise<void> {
-    await this.confirm(() => this.live().files.checkLog());
+    await this.live().files.checkLog();
   }
 
-  private confirm<T>(work: () => Promise<T>): Promise<T> {
-    return this.damage.confirm(work, { explain: (error) => this.explain(error) });
-  }
-
-  private async explain(thrown: unknown): Promise<MemoryError> {
-    const error = translateSqliteError(thrown);
-    if (this.opened === null) return error;
-    const explained = await explain(error, this.opened.place.disk);
+  async explain(thrown: unknown): Promise<MemoryError> {
+    if (this.opened === null) return translateSqliteError(thrown);
+    const explained = await explain(thrown, this.opened.place.disk);
     if (explained.details?.['reason'] === 'disk') this.isDiskInDoubt = true;
     return explained;
   }
-
-  /** A write that meets damage may have met another file, from which nothing must be answered. */
-  private readonly rethrowLost = async (thrown: unknown): Promise<never> => {
-    const error = translateSqliteError(thrown);
-    if (error.code === 'STORAGE_DAMAGED' && this.opened !== null) {
-      const { files, readers } = this.opened;
-      await readers.use((connection) => files.checkAtRest(connection));
-    }
-    throw error;
-  };
 
   private live(): Opened {
     if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
@@ -364,12 +353,12 @@ export class SqliteDatabase implements SqlDatabase {
     return this.opened;
   }
 
-  private async open(
+  private async openFiles(
     native: SqliteModule,
     place: Place & { disk: Disk },
-    log: StorageOptions['log'],
+    { log, damage }: Pick<DatabaseOptions, 'log' | 'damage'>,
   ): Promise<Opened> {
-    const { lockTimeoutMs, groupSize, readers: readerCount } = this.options;
+    const { lockTimeoutMs, readers: readerCount } = this.options;
     const synchronous = place.isTemporary ? 'off' : this.options.synchronous;
     const openWriter = () => openWriterConnection(native, place.filename, synchronous);
 
@@ -419,11 +408,10 @@ export class SqliteDatabase implements SqlDatabase {
       const readers = await openOthers(readerCount, forReads);
       const lists = await openOthers(LIST_CONNECTIONS, forLists);
       index = WalIndex.open(place.filename);
-      const opened = await OpenFiles.take({ ...place, index, damage: this.damage }, first);
+      const opened = await OpenFiles.take({ ...place, index, damage }, first);
       files = opened;
       // The file may not have existed when its path was resolved.
       await assertOneName(place.filename);
-      const contents = index === null ? null : new SqliteContents(index);
       return {
         native,
         place,
@@ -432,17 +420,15 @@ export class SqliteDatabase implements SqlDatabase {
         dialect,
         synchronous,
         files,
-        contents,
+        damage,
+        index,
+        commits: index === null ? null : toCommitLog(index),
         readers: new Readers(readers.map(bind), reopenReader(forReads)),
         lists: new Readers(lists.map(bind), reopenReader(forLists)),
-        writer: new Writer({
+        writer: new WriteConnection({
           connection: bind(first),
           open: () => reopen(openWriter),
-          apply: (connection, mutations) => applyMutations(connection, this, mutations),
           confirm: (connection) => opened.check(connection),
-          contents,
-          groupSize,
-          lockTimeoutMs,
         }),
         knex: null,
       };
@@ -463,11 +449,14 @@ interface Opened {
   dialect: Dialect;
   synchronous: string;
   files: OpenFiles;
-  contents: SqliteContents | null;
+  damage: DamageNotes;
+  /** `null` where it can't be read. */
+  index: WalIndex | null;
+  commits: CommitLog<WalHeader> | null;
   readers: Readers;
   /** Connections for the admin's lists. */
   lists: Readers;
-  writer: Writer;
+  writer: WriteConnection;
   /** Uses the connections of `lists`. */
   knex: Promise<Knex> | null;
 }
@@ -486,6 +475,16 @@ async function explain(thrown: unknown, disk: Disk): Promise<MemoryError> {
     return new MemoryError('STORAGE_FULL', undefined, { cause: error.cause, retryAfterSeconds: 5 });
   }
   return error;
+}
+
+/** Reading the header of the log takes 2 µs. */
+function toCommitLog(index: WalIndex): CommitLog<WalHeader> {
+  return {
+    createMark: createHeader,
+    read: (mark) => index.readInto(mark),
+    isSame: isSameHeader,
+    count: countCommits,
+  };
 }
 
 interface Place {
@@ -623,16 +622,6 @@ async function sizeOf(path: string): Promise<number> {
     ({ size }) => size,
     () => 0,
   );
-}
-
-/** The version of the existing schema; 0 if there is none. */
-export async function readSchemaVersion(connection: Pick<Connection, 'all'>): Promise<number> {
-  const tables = await connection.all("select 1 from sqlite_master where name = 'svc_meta'", []);
-  if (tables.length === 0) return 0;
-  const [row] = await connection.all('select value from svc_meta where key = ?', [
-    SCHEMA_VERSION_KEY,
-  ]);
-  return row === undefined ? 0 : Number(row['value']);
 }
 
 async function migrateFile(connection: BoundConnection): Promise<void> {

@@ -5,13 +5,13 @@ import { MemoryClient } from '../../adapters/client.ts';
 import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
 import { createCore } from '../../core/service.ts';
 import { compileSchema } from '../../core/schemas/validate.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { manualClock } from '../support/clock.ts';
 import { startCutting } from '../support/model-server/cutting-proxy.ts';
 import { startModelServer } from '../support/model-server/model-server.ts';
 import { type AgentLoop, LOOPS } from './loops.ts';
 import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
 import { openService, type ServedService } from './service.ts';
+import { sqlite } from '../support/databases.ts';
 
 // Never opened: it is there to be asked for its definitions.
 const { definitions } = createCore({

@@ -11,8 +11,8 @@ import type { Plugin } from '../../core/contracts/plugin.ts';
 import { createCore } from '../../core/service.ts';
 import type { memoryFind } from '../../core/tools/memory_find.ts';
 import type { memoryPatch } from '../../core/tools/memory_patch.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { openService, type ServedService } from './service.ts';
+import { sqlite } from '../support/databases.ts';
 
 let service: ServedService;
 beforeAll(async () => {

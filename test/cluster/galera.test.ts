@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { write } from '../support/rows.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { findViolations, toLines } from '../support/invariants.ts';
 import { startBalancer } from '../support/mariadb-balancer.ts';
@@ -13,6 +12,7 @@ import { rejection } from '../support/rejection.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { type KillableTarget, patient, startServer } from '../support/targets.ts';
 import { seededRandom, Workload } from '../support/workload.ts';
+import { mysql } from '../support/databases.ts';
 
 const NODES = 3;
 /** Each node is killed so often. */

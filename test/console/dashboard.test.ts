@@ -2,7 +2,6 @@ import type { Route } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import { call, temporaryDatabase } from '../support/service.ts';
 import {
@@ -12,6 +11,7 @@ import {
   exportAs,
   openConsole,
 } from './support/console.ts';
+import { sqlite } from '../support/databases.ts';
 
 describe('the overview', () => {
   it('warns while the database takes no writes', async () => {

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/config/service.ts';
+import type { CoreConfig } from '../../core/service.ts';
 import type { Host, Plugin } from '../../core/contracts/plugin.ts';
 import type { WriteResult } from '../../core/contracts/tool.ts';
 import type { Core } from '../../core/service.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { fakeStorage } from '../support/fake-storage.ts';
 import { rejection } from '../support/rejection.ts';
 import { call, openCore } from '../support/service.ts';
 import { writeOne } from '../support/write-one.ts';
@@ -84,17 +83,9 @@ function tidier(options: {
   };
 }
 
-const DRIVERS: [string, () => Partial<MemoryServiceConfig>][] = [
-  ['SQLite', () => ({})],
-  [
-    'a driver in plain maps, each step after a random delay',
-    () => ({ storage: fakeStorage({ delayMs: 2 }) }),
-  ],
-];
-
-describe.each(DRIVERS)('with %s', (_name, configure) => {
-  const open = (config: Partial<MemoryServiceConfig> = {}) =>
-    openCore({ ...configure(), tools: { delete: true, move: true }, ...config });
+describe('a plugin', () => {
+  const open = (config: Partial<CoreConfig> = {}) =>
+    openCore({ tools: { delete: true, move: true }, ...config });
   const write = (core: Core, userId: string, path: string, content: string, more: object = {}) =>
     call<WriteResult>(core, userId, 'memory_write', { path, content, ...more }).then(
       (a) => a.result,

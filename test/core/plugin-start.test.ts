@@ -3,7 +3,7 @@ import type { Plugin } from '../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../core/contracts/route.ts';
 import type { ToolDefinition } from '../../core/contracts/tool.ts';
 import { createMemoryService } from '../../core/index.ts';
-import { fakeStorage } from '../support/fake-storage.ts';
+import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { rejection } from '../support/rejection.ts';
 
 const route = (more: Partial<RouteDefinition>): RouteDefinition => ({
@@ -26,7 +26,7 @@ it.each([
   ['has a schema that is none', { querySchema: { type: 'objekt' } }],
 ])('a plugin whose route %s stops the start', async (_, more) => {
   const plugins = [greeter(() => ({ routes: [route(more)] }))];
-  const service = createMemoryService({ storage: fakeStorage(), plugins });
+  const service = createMemoryService({ storage: sqlite({ filename: ':memory:' }), plugins });
   const error = await rejection(service.start());
   expect(error.code).toBe('INVALID_REQUEST');
   expect(error.message).toMatch(/^The routes of the plugin greeter cannot be served\. /);
@@ -47,7 +47,7 @@ it('a plugin’s tool works as the very first call', async () => {
     run: async () => ({ greeting: 'hello' }),
   };
   const plugins = [greeter(() => ({ tools: [tool] }))];
-  const service = createMemoryService({ storage: fakeStorage(), plugins });
+  const service = createMemoryService({ storage: sqlite({ filename: ':memory:' }), plugins });
   const call = { context: { userId: 'alice' }, arguments: {} };
   const { result } = await service.tools.execute('memory_greet', call);
   expect(result).toEqual({ greeting: 'hello' });

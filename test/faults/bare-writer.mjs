@@ -19,10 +19,11 @@ const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const [{ createFiles }, { createIdSource }, { noTrace }] = await Promise.all([
+const [{ createFiles }, { createIdSource }, { noTrace }, { createStorage }] = await Promise.all([
   load('core/files/files.js'),
   load('core/ids/ids.js'),
   load('core/telemetry/tracer.js'),
+  load('core/storage/storage.js'),
 ]);
 
 let isArmed = false;
@@ -52,7 +53,7 @@ const writers = await Promise.all(databases.map(openWriter));
 /** @param {string} database */
 async function openWriter(database) {
   const isMysql = database.startsWith('mysql:');
-  const real = isMysql ? await openMysql(database) : await openSqlite(database);
+  const real = createStorage(await (isMysql ? openMysql(database) : openSqlite(database)));
   const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
   const files = createFiles({
     storage,

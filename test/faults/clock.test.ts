@@ -5,8 +5,6 @@ import { createCore } from '../../core/service.ts';
 import { createApp } from '../../core/http/app.ts';
 import { serviceRoutes } from '../../core/http/routes.ts';
 import { listen } from '../../core/http/server.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import {
   ADMIN_SECRET,
   API_KEY,
@@ -19,6 +17,7 @@ import { manualClock } from '../support/clock.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { freshDatabase } from '../support/mariadb.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
+import { mysql, sqlite } from '../support/databases.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { type Core, createCore } from '../../core/service.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
+import { sqlite } from '../support/databases.ts';
 
 /** Copies of the database, each damaged in other places. */
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 400;

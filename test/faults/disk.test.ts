@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { MemoryError } from '../../core/errors.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import type { SqliteConnection } from '../../plugins/storage-sqlite/connection.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type RunningCommand, runCommand, startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { createDatabase, freePort, startMariadb } from '../support/mariadb-server.ts';
 import { rejection } from '../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
+import { mysql, sqlite } from '../support/databases.ts';
 
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 20;
 const LONG = { timeout: ROUNDS * 60_000 };

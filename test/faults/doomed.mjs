@@ -11,11 +11,12 @@ const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).hre
  */
 export async function openService(database, options = {}) {
   const { createCore } = await load('core/service.js');
+  const { createStorage } = await load('core/storage/storage.js');
   const isMysql = database.startsWith('mysql:');
   const plugin = await load(`plugins/storage-${isMysql ? 'mysql' : 'sqlite'}/index.js`);
-  const storage = isMysql
-    ? plugin.mysql({ url: database })
-    : plugin.sqlite({ filename: database, ...options });
+  const storage = createStorage(
+    isMysql ? plugin.mysql({ url: database }) : plugin.sqlite({ filename: database, ...options }),
+  );
   // No other instance has to see an erasure before it goes on.
   const core = createCore({ storage }, { erasureLookMs: 1 });
   await core.ready();

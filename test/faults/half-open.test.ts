@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { dreaming } from '../../plugins/dreaming/index.ts';
 import { openai } from '../../plugins/embedder-openai/index.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from '../core/http/serve.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { freshDatabase } from '../support/mariadb.ts';
 import { embedMeaning } from '../support/provider-server/embed.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
+import { mysql } from '../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const FAULTS = 4;

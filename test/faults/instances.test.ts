@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createCore } from '../../core/service.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { inProcess, patient, post } from '../support/targets.ts';
 import type { Operation, Target } from '../support/workload.ts';
+import { sqlite } from '../support/databases.ts';
 
 const APPENDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20 : 313;
 const WORKERS = 16;

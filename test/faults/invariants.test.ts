@@ -4,7 +4,6 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCore } from '../../core/service.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import {
   type AcknowledgedWrite,
   findViolations,
@@ -12,6 +11,7 @@ import {
   toLines,
 } from '../support/invariants.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
+import { sqlite } from '../support/databases.ts';
 
 let directory: string;
 let healthy: string;

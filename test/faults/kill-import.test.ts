@@ -6,12 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
 import type { Core } from '../../core/service.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { exportAll, importAll } from '../core/archive/archives.ts';
 import { findViolations, toLines } from '../support/invariants.ts';
 import { freshDatabase } from '../support/mariadb.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
+import { mysql, sqlite } from '../support/databases.ts';
 
 const DATABASES: readonly [string, () => Promise<string>, (database: string) => Storage][] = [
   [

@@ -98,8 +98,9 @@ const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href
 const acknowledgingEarly = (storage: string) => `
 import { mysql } from ${url('../../dist/plugins/storage-mysql/index.js')};
 import { sqlite } from ${url('../../dist/plugins/storage-sqlite/index.js')};
+import { createStorage } from ${url('../../dist/core/storage/storage.js')};
 import { acknowledgeEarly } from ${url('./acknowledge-early.mjs')};
-export default { storage: acknowledgeEarly(${storage}) };
+export default { storage: acknowledgeEarly(createStorage(${storage})) };
 `;
 
 function progress(report: KillReport): void {

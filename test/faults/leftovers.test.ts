@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { spoolArchive } from '../../core/archive/spool.ts';
 import { makeTemporaryFolder, preparePartial } from '../../core/maintenance/temporary-folders.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { exportAll } from '../core/archive/archives.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
+import { sqlite } from '../support/databases.ts';
 
 const CANARY = 'canary-of-the-archive';
 

@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type RunningCommand, startCommand } from '../support/command.ts';
 import { findViolations, toLines } from '../support/invariants.ts';
 import { freshDatabase } from '../support/mariadb.ts';
 import { connectAsRoot } from '../support/mariadb-server.ts';
 import { rejection } from '../support/rejection.ts';
 import { call, openCore } from '../support/service.ts';
+import { mysql, sqlite } from '../support/databases.ts';
 
 let directory: string;
 let filename: string;

@@ -1,13 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../core/service.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { freshDatabase, sharedMariadb } from '../support/mariadb.ts';
 import { createDatabase } from '../support/mariadb-server.ts';
 import { temporaryDatabase } from '../support/service.ts';
 import { inProcess, patient } from '../support/targets.ts';
+import { mysql, sqlite } from '../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const WORKERS = 32;

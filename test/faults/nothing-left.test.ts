@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { verifyMemory } from '../../core/maintenance/verify.ts';
 import type { Core } from '../../core/service.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { writeSecretHistory, SECRET, VICTIM } from '../support/secret-history.ts';
 import { findRaw } from '../support/raw-files.ts';
 import { openCore, temporaryDatabase } from '../support/service.ts';
 import { sqliteDrivers } from '../support/sqlite-drivers.ts';
+import { sqlite } from '../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const HISTORIES = isRelease ? 100 : 2;

@@ -5,8 +5,11 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const [plugin = '', filename, driver, label, count] = process.argv.slice(2);
 const { sqlite } = await import(plugin);
+const { createStorage } = await import(
+  new URL('../../dist/core/storage/storage.js', import.meta.url).href
+);
 // The other process may have the lock for long on a busy machine.
-const storage = sqlite({ filename, driver, lockTimeoutMs: 60_000 });
+const storage = createStorage(sqlite({ filename, driver, lockTimeoutMs: 60_000 }));
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 await storage.init({ log: quiet, now: Date.now });
 
@@ -38,7 +41,7 @@ function append(line) {
     const at = Date.now();
     const id = randomBytes(16).toString('hex');
     const hash = createHash('sha256').update(content).digest('hex');
-    const step = { delta: null, keyframe: null };
+    const step = { delta: null, keyframe: null, hashFormat: 2 };
     const common = { scope, path, fileNo: 1, actor: 'agent', tool: null, toolCallId: null };
     return {
       result: version,

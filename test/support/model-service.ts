@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/config/service.ts';
+import type { CoreConfig } from '../../core/service.ts';
 import type { ModelProvider } from '../../core/contracts/model-provider.ts';
 import { openai as embedder } from '../../plugins/embedder-openai/index.ts';
 import { anthropic } from '../../plugins/model-anthropic/index.ts';
@@ -42,7 +42,7 @@ export interface ModelService extends LiveServer {
 }
 
 export async function serveWithModel(
-  config: Partial<MemoryServiceConfig> = {},
+  config: Partial<CoreConfig> = {},
   options: { hasEmbedder?: boolean; speaks?: 'openai' | 'anthropic' } = {},
 ): Promise<ModelService> {
   const asked: Asked[] = [];

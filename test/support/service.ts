@@ -3,14 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { type Core, type CoreOptions, createCore } from '../../core/service.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
+import { type Core, type CoreConfig, type CoreOptions, createCore } from '../../core/service.ts';
 import { freshDatabase } from './mariadb.ts';
 import { quiet } from './quiet-log.ts';
+import { mysql, sqlite } from './databases.ts';
 
 /** What the directories of the tests may need together. */
 const ROOM_BYTES = 2 * 1024 ** 3;
@@ -96,7 +94,7 @@ async function migrateEmptyDatabase(): Promise<Buffer> {
  * slow.
  */
 export async function openCore(
-  config: Partial<MemoryServiceConfig> = {},
+  config: Partial<CoreConfig> = {},
   options: CoreOptions = {},
 ): Promise<Core> {
   const storage = config.storage ?? (await makeStorage());

@@ -1,11 +1,10 @@
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { toScopeId } from '../../core/storage/schema/scope-id.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
 import { temporaryDatabase } from './service.ts';
 import { withSnapshot } from './snapshot.ts';
+import { mysql, sqlite } from './databases.ts';
 
 /** An empty database of the project's kind, by its file name or URL. */
 export async function makeDatabase(): Promise<string> {

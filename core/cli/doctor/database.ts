@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Database, LoadedConfig } from '../../config/index.ts';
 import { openStorage } from '../../config/index.ts';
 import type { Storage, StorageExamination } from '../../contracts/storage.ts';
-import { checkStorageContract } from '../../host/storage-contract.ts';
+import { toStorage } from '../../storage/storage.ts';
 import { findServer } from '../owner.ts';
 import { type Finding, ok, problem, toProblem, warning } from './finding.ts';
 
@@ -23,8 +23,7 @@ export async function checkDatabase(
   let found: { storage: Storage; examined: StorageExamination | null };
   const askedAt = Date.now();
   try {
-    const { storage } = await openStorage(loaded);
-    checkStorageContract(storage);
+    const storage = toStorage((await openStorage(loaded)).storage);
     found = { storage, examined: (await storage.examine?.()) ?? null };
   } catch (error) {
     const clock = warning('not compared: the database does not answer');

@@ -1,12 +1,12 @@
 import type { AuditStore } from '../../contracts/storage.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { readPage, toIdPage, walkIndex } from './page.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the admin's list of changes. Each change writes its own row. */
-export function createAuditStore(database: SqlDatabase): AuditStore {
+export function createAuditStore(database: StoreDatabase): AuditStore {
   return {
     list: (filter, page) =>
       database.list(async (connection) => {

@@ -1,6 +1,6 @@
 import type { ConfigStore } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
@@ -13,7 +13,7 @@ export const SETTINGS = mapTable<{ key: string; value: unknown }>('svc_config', 
 });
 
 /** Makes the store of `svc_config`. */
-export function createConfigStore(database: SqlDatabase): ConfigStore {
+export function createConfigStore(database: StoreDatabase): ConfigStore {
   const { skew } = database;
   return {
     async entries(prefix) {

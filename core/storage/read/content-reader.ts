@@ -1,5 +1,5 @@
 import type { FileContent, FileKey } from '../../contracts/records.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import type { Connection, Statement } from '../dialect.ts';
 import { createPause } from '../../time/pause.ts';
 import { toUuid } from '../schema/ids.ts';
@@ -25,13 +25,13 @@ interface Waiting {
  * Further reads wait until one of these ends, and are then answered together by one statement.
  */
 export class ContentReader {
-  readonly #database: SqlDatabase;
+  readonly #database: StoreDatabase;
   #waiting: Waiting[] = [];
   #running = 0;
   #answeredNow = 0;
   #nextTurn: Promise<void> | null = null;
 
-  constructor(database: SqlDatabase) {
+  constructor(database: StoreDatabase) {
     this.#database = database;
   }
 

@@ -2,7 +2,7 @@ import type { FileKey, FileRecord, FileState, ScopeKey } from '../../contracts/r
 import type { FileStore } from '../../contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
 import { ContentReader } from './content-reader.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import type { Connection } from '../dialect.ts';
 import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
@@ -13,7 +13,7 @@ import { listUsers } from './user-list.ts';
 import { FILE_LISTINGS, FILE_STATES, FILES } from '../schema/records.ts';
 
 /** Makes the reads of memory files. */
-export function createFileStore(database: SqlDatabase): FileStore {
+export function createFileStore(database: StoreDatabase): FileStore {
   const contents = new ContentReader(database);
   return {
     async read(key) {

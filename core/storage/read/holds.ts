@@ -4,10 +4,10 @@ import type { Connection } from '../dialect.ts';
 import { HOLDS, SCOPES } from '../schema/records.ts';
 import { findRows } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 
 /** Makes the read of the scopes whose writes wait. */
-export function createHoldStore(database: SqlDatabase): HoldStore {
+export function createHoldStore(database: StoreDatabase): HoldStore {
   return {
     list: (limit) => database.read((connection) => listHolds(connection, limit)),
   };

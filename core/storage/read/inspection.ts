@@ -1,6 +1,6 @@
 import type { InspectionStore } from '../../contracts/inspection.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -10,7 +10,7 @@ import { listFiles } from './files.ts';
 /**
  * Makes the reads that only `verify` needs: content of the tables that the other stores don't show.
  */
-export function createInspectionStore(database: SqlDatabase): InspectionStore {
+export function createInspectionStore(database: StoreDatabase): InspectionStore {
   return {
     scopes: (after, limit) =>
       database.read(async (connection) => {
@@ -69,7 +69,7 @@ export function createInspectionStore(database: SqlDatabase): InspectionStore {
       });
     },
 
-    problems: async () => (await database.inspect?.()) ?? [],
+    problems: async () => await database.inspect(),
 
     orphans: (limit) =>
       database.read(async (connection) => {

@@ -1,7 +1,7 @@
 import type { FileKey, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import type { FileAt, RevisionStore } from '../../contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { readChain } from './revision-chain.ts';
 import { textsFrom } from './text-range.ts';
@@ -13,7 +13,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 import { FILES, REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
 /** Makes the reads of the history and its pruning. */
-export function createRevisionStore(database: SqlDatabase): RevisionStore {
+export function createRevisionStore(database: StoreDatabase): RevisionStore {
   return {
     async get(id) {
       const bytes = parseIdBytes(id);

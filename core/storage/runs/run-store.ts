@@ -9,7 +9,7 @@ import type {
 import type { ScopeKey } from '../../contracts/records.ts';
 import { MemoryError } from '../../errors.ts';
 import { assertScope } from '../../files/paths.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import type { Connection } from '../dialect.ts';
 import { readHold } from '../read/holds.ts';
 import { leaseLost } from '../write/leases.ts';
@@ -23,7 +23,7 @@ import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the stores of runs. */
-export function createRunStores(database: SqlDatabase): RunStores {
+export function createRunStores(database: StoreDatabase): RunStores {
   const stores = new Map<string, RunStore>();
   return {
     of(plugin) {
@@ -43,7 +43,7 @@ export function createRunStores(database: SqlDatabase): RunStores {
   };
 }
 
-function createRunStore(database: SqlDatabase, plugin: string): RunStore {
+function createRunStore(database: StoreDatabase, plugin: string): RunStore {
   const { skew } = database;
   const users = runUsersOf(plugin);
   const getUser =

@@ -23,7 +23,7 @@ import {
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { SCOPE_TABLES } from '../schema/tables.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { listHolds, readHold } from '../read/holds.ts';
 import { addPendingReceipts, createPendingReceipts } from './pending-receipts.ts';
 import { createRedact } from './redact.ts';
@@ -35,7 +35,7 @@ const LARGE_SHARE = 5;
 const SHARED = toScopeId('s');
 
 /** Makes the store that removes content for good. */
-export function createErasureStore(database: SqlDatabase): ErasureStore {
+export function createErasureStore(database: StoreDatabase): ErasureStore {
   const { skew } = database;
   return {
     redact: createRedact(database),

@@ -1,12 +1,12 @@
 import type { LeaseStore } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import type { SqlDatabase } from '../sql-database.ts';
 import { ownerOfLease } from '../../files/run-names.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
 /** Makes leases by the database's clock. Each call is one conditional statement. */
-export function createLeaseStore(database: Pick<SqlDatabase, 'write'>): LeaseStore {
+export function createLeaseStore(database: Pick<StoreDatabase, 'write'>): LeaseStore {
   return {
     claim: (name, holder, ttlMs) =>
       database.write(async (connection) => {

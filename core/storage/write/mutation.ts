@@ -10,19 +10,12 @@ import type { Current, Decision, MutateRequest } from '../../contracts/storage.t
 import { MemoryError, toMemoryError } from '../../errors.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
 import type { Damage } from './damage.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { runUsersOf } from '../runs/run-rows.ts';
 import { runSlotKey, type RunSlots } from '../runs/run-slots.ts';
 import type { Connection } from '../dialect.ts';
-import {
-  fileSlotKey,
-  idempotencySlotKey,
-  type WriteSet,
-  readWriteSet,
-  type Slot,
-  saveWriteSet,
-  scopeIdOf,
-} from './write-set.ts';
+import { fileSlotKey, idempotencySlotKey } from './slot-keys.ts';
+import { type WriteSet, readWriteSet, type Slot, saveWriteSet, scopeIdOf } from './write-set.ts';
 
 import { type Budget, newScopeState } from '../schema/records.ts';
 import { leaseLost } from './leases.ts';
@@ -62,7 +55,7 @@ export function checkMutateRequest(request: MutateRequest): void {
  */
 export async function applyMutations(
   connection: Connection,
-  { skew, damage }: Pick<SqlDatabase, 'skew' | 'damage'>,
+  { skew, damage }: Pick<StoreDatabase, 'skew' | 'damage'>,
   mutations: readonly Mutation[],
 ): Promise<MutationOutcome[]> {
   const writeSet = await readWriteSet(

@@ -4,7 +4,7 @@ import { SETTINGS } from '../read/config.ts';
 import { successorOf } from '../read/text-range.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 
 /** A key of `svc_config` for each receipt, so that adding one costs the same however many wait. */
 const PREFIX = 'database_file_pending:';
@@ -22,7 +22,7 @@ export async function addPendingReceipts(
 
 /** The receipts that wait for the database file to be rewritten. */
 export function createPendingReceipts(
-  database: SqlDatabase,
+  database: StoreDatabase,
 ): Pick<DatabaseFile, 'pending' | 'adopt' | 'settle'> {
   return {
     async pending() {

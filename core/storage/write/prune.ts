@@ -9,7 +9,7 @@ import type {
 import type { RevisionRecord, ScopeKey, ScopeState } from '../../contracts/records.ts';
 import { MemoryError } from '../../errors.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
 import { readChain } from '../read/revision-chain.ts';
 import { uncover } from './uncover.ts';
@@ -35,7 +35,7 @@ interface Cut {
 
 /** Removes the oldest revisions of files, scope by scope, in transactions of 500 rows. */
 export async function pruneRevisions(
-  database: SqlDatabase,
+  database: StoreDatabase,
   filter: PruneFilter,
   options: PruneOptions,
 ): Promise<PruneCount> {
@@ -71,7 +71,7 @@ function add(total: PruneCount, count: PruneCount): void {
   total.bytes += count.bytes;
 }
 
-async function* scopesOf(database: SqlDatabase, filter: PruneFilter): AsyncGenerator<ScopeKey> {
+async function* scopesOf(database: StoreDatabase, filter: PruneFilter): AsyncGenerator<ScopeKey> {
   const scope = filter.path?.scope ?? filter.scope ?? null;
   if (scope !== null) {
     if (typeof filter.scope !== 'string' || filter.scope === scope) yield scope;
@@ -148,7 +148,7 @@ function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
   return [cuts, []];
 }
 
-interface RemoveOptions extends Pick<SqlDatabase, 'skew'>, Pick<PruneOptions, 'audit' | 'seal'> {
+interface RemoveOptions extends Pick<StoreDatabase, 'skew'>, Pick<PruneOptions, 'audit' | 'seal'> {
   cuts: readonly Cut[];
 }
 
@@ -215,7 +215,7 @@ async function saveSealed(connection: Connection, { scope, pruned }: SealedPrune
 
 /** Implements `RevisionStore.cover`. */
 export async function coverFiles(
-  database: SqlDatabase,
+  database: StoreDatabase,
   { limit, seal, audit }: CoverOptions,
 ): Promise<number | null> {
   return await database.write(async (connection) => {

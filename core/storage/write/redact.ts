@@ -5,7 +5,7 @@ import { readHold } from '../read/holds.ts';
 import { NEW_AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
 import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import type { SqlDatabase } from '../sql-database.ts';
+import type { StoreDatabase } from '../store-database.ts';
 import { addPendingReceipts } from './pending-receipts.ts';
 import { uncover } from './uncover.ts';
 
@@ -16,7 +16,7 @@ const CHANGED = [
 ];
 
 /** Replaces revisions of one file under the lock of its scope. */
-export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
+export function createRedact(database: StoreDatabase): ErasureStore['redact'] {
   return async (key, versions, decide) => {
     assertFileKey(key);
     return await database.write(async (connection) => {

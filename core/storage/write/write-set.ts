@@ -15,6 +15,7 @@ import { MemoryError } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { readHolds } from '../read/holds.ts';
+import { fileSlotKey, idempotencySlotKey } from './slot-keys.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { readRunSlots, type RunSlots, runSlotKey, saveRunSlots } from '../runs/run-slots.ts';
 import { toInteger, toText } from '../schema/rows.ts';
@@ -83,16 +84,6 @@ export async function createAbsentRows(
   await insertRecords(connection, scopes.map(newScopeState), { into: SCOPES, conflict: 'skip' });
   const unused = budgets.map((budget) => ({ ...budget, used: 0 }));
   await insertRecords(connection, unused, { into: BUDGETS, conflict: 'skip' });
-}
-
-/** The key of a file in a {@link WriteSet}. */
-export function fileSlotKey({ scope, path }: FileKey): string {
-  return `${scope}\n${path}`;
-}
-
-/** The key of an idempotency row in a {@link WriteSet}. */
-export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): string {
-  return `${key.scope}\n${key.keyHash}`;
 }
 
 /**

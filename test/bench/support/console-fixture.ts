@@ -72,8 +72,9 @@ export async function openConsoleFixture(
   }
   const partial = `${directory}.partial`;
   await mkdir(partial, { recursive: true });
-  const { sqlite } = await importService();
-  const storage = sqlite({ filename: path.join(partial, 'memory.db'), synchronous: 'normal' });
+  const { createStorage, sqlite } = await importService();
+  const filename = path.join(partial, 'memory.db');
+  const storage = createStorage(sqlite({ filename, synchronous: 'normal' }));
   await storage.init({ log: quiet, now: Date.now });
   const since = Date.now() - SPAN_MS;
   await writeFiles(storage, set, since, say);

@@ -53,7 +53,7 @@ const quiet = { debug: none, info: none, warn: none, error: none };
  * storage with its roll-ups. It is made once and kept: two million events take some minutes.
  */
 export async function openLogFixture(set: LogSet, say: (text: string) => void): Promise<string> {
-  const { sqlite } = await importService();
+  const { createStorage, sqlite } = await importService();
   const name = `logs-${EDITION}-${set.users}-${set.events}-${set.accesses}`;
   const directory = path.join(CACHE, name);
   if (existsSync(directory)) return directory;
@@ -62,7 +62,7 @@ export async function openLogFixture(set: LogSet, say: (text: string) => void): 
   await rm(partial, { recursive: true, force: true });
   await mkdir(partial, { recursive: true });
   const filename = path.join(partial, 'memory.db');
-  const storage = sqlite({ filename, synchronous: 'normal' });
+  const storage = createStorage(sqlite({ filename, synchronous: 'normal' }));
   await storage.init({ log: quiet, now: Date.now });
   await writeFiles(storage);
   const rollUp = createRollUp(makeId(MONTH.since));

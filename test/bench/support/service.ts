@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type * as Core from '../../../core/index.ts';
 import type * as Dreaming from '../../../plugins/dreaming/index.ts';
 import type * as OpenAI from '../../../plugins/model-openai/index.ts';
+import type * as Stores from '../../../core/storage/storage.ts';
 import type * as Mysql from '../../../plugins/storage-mysql/index.ts';
 import type * as Sqlite from '../../../plugins/storage-sqlite/index.ts';
 import type { Bench, Opened, Request } from './bench.ts';
@@ -17,6 +18,7 @@ export const ADMIN_SECRET = 'the-secret-of-the-bench-that-guards-nothing';
 /** The service as it is built: what is measured is what ships. */
 export async function importService(): Promise<{
   createMemoryService: typeof Core.createMemoryService;
+  createStorage: typeof Stores.createStorage;
   sqlite: typeof Sqlite.sqlite;
   mysql: typeof Mysql.mysql;
   dreaming: typeof Dreaming.dreaming;
@@ -25,11 +27,12 @@ export async function importService(): Promise<{
   const load = <Module>(file: string): Promise<Module> =>
     import(pathToFileURL(path.join(DIST, file)).href) as Promise<Module>;
   const { createMemoryService } = await load<typeof Core>('core/index.js');
+  const { createStorage } = await load<typeof Stores>('core/storage/storage.js');
   const { sqlite } = await load<typeof Sqlite>('plugins/storage-sqlite/index.js');
   const { mysql } = await load<typeof Mysql>('plugins/storage-mysql/index.js');
   const { dreaming } = await load<typeof Dreaming>('plugins/dreaming/index.js');
   const { openai } = await load<typeof OpenAI>('plugins/model-openai/index.js');
-  return { createMemoryService, sqlite, mysql, dreaming, openai };
+  return { createMemoryService, createStorage, sqlite, mysql, dreaming, openai };
 }
 
 /** Starts the service's own command on a SQLite file of `directory`, with its defaults. */

@@ -8,7 +8,7 @@ import {
   type Request,
 } from 'playwright-core';
 import { expect, onTestFinished, vi } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { CoreConfig } from '../../../core/service.ts';
 import { ADMIN_SECRET, type LiveServer, serveCore } from '../../core/http/serve.ts';
 import { findChromium } from '../../support/chromium.mjs';
 
@@ -25,7 +25,7 @@ export interface ConsolePage {
 export interface ConsoleOptions {
   path?: string;
   service?: LiveServer;
-  config?: Partial<MemoryServiceConfig>;
+  config?: Partial<CoreConfig>;
   /** Default: the secret is there, as if it had been kept for this tab. */
   isUnlocked?: boolean;
   context?: BrowserContextOptions;

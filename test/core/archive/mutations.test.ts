@@ -8,10 +8,10 @@ import { chainStart, hashRow, linkHash } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { readRows } from '../../../core/lists/page.ts';
 import type { Core } from '../../../core/service.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 import { exportAll, importAll, pack, unpack } from './archives.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** One of so many changes is tried. */
 const EVERY = process.env['MEMORY_TEST_RELEASE'] === undefined ? 101 : 5;

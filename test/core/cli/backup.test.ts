@@ -3,11 +3,11 @@ import { symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { call, openCore } from '../../support/service.ts';
 import { post } from '../../support/targets.ts';
 import { filledDatabase, PROGRESS } from './maintenance.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** How many copies are made while writes go on. */
 const COPIES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 50;

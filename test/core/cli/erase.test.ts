@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EraseAnswer, RedactAnswer } from '../../../core/contracts/admin.ts';
 import { createCore } from '../../../core/service.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { call } from '../../support/service.ts';
 import { filledDatabase } from './maintenance.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const CANARY = 'canary-5d2c';
 

@@ -3,10 +3,10 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { git, GIT_TESTS, HAS_GIT } from '../../support/git.ts';
 import { call, openCore } from '../../support/service.ts';
 import { filledDatabase, PROGRESS } from './maintenance.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const exportGit = (cwd: string, target: string, more: { env?: Record<string, string> } = {}) =>
   runCommand({ cwd, args: ['export', '--format', 'git', target], ...more });

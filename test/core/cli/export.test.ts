@@ -7,10 +7,10 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { root } from '../../examples/run-example.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { git, HAS_GIT } from '../../support/git.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { filledDatabase, PROGRESS } from './maintenance.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** Writes files of a user as a model does. */
 async function addFiles(filename: string, files: Record<string, string>): Promise<void> {

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { manualClock } from '../../support/clock.ts';
 import { type CommandResult, runCommand, startCommand } from '../../support/command.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const FILE = 'users/anna/suppliers.md';
 /** By the second at which it was written. */

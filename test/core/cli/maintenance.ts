@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** What was written once into a database that was then closed, for others to start with. */
 const filled = new Map<number, Buffer>();

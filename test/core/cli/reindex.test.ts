@@ -3,11 +3,11 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { openai } from '../../../plugins/embedder-openai/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { isSample } from '../../support/provider-server/embed.ts';
 import { startProviderServer } from '../../support/provider-server/server.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { PROGRESS } from './maintenance.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const FILES = 30;
 

@@ -573,7 +573,7 @@ describe('--print-config', () => {
 });
 
 describe('factories by name', () => {
-  const storage = 'export default (options) => ({ name: "toy", mutate() {}, options });';
+  const storage = 'export default (options) => ({ name: "toy", describe() {}, options });';
 
   it('finds a file beside the config file, a package, and calls it with its options', async () => {
     mkdirSync(join(cwd, 'etc'));
@@ -623,14 +623,14 @@ describe('factories by name', () => {
   it('keeps an imported factory’s product as it is', async () => {
     write(
       'memory.config.mjs',
-      'export const storage = { name: "own", mutate() {}, get files() { return "live"; } };\nglobalThis.ownStorage = storage;\nexport default { storage };',
+      'export const storage = { name: "own", describe() {}, get files() { return "live"; } };\nglobalThis.ownStorage = storage;\nexport default { storage };',
     );
     const { service } = await openConfig(await load());
     expect(service.storage).toBe((globalThis as { ownStorage?: unknown }).ownStorage);
   });
 
   it('lets a database of a stronger source replace the storage of the file', async () => {
-    write('memory.config.mjs', 'export default { storage: { name: "own", mutate() {} } };');
+    write('memory.config.mjs', 'export default { storage: { name: "own", describe() {} } };');
     const { service } = await openConfig(
       await load([], { SERVICE_DATABASE_URL: 'sqlite::memory:' }),
     );
@@ -649,7 +649,7 @@ describe('factories by name', () => {
       'The plugin ./needy.mjs needs the package no-such-sdk: npm install no-such-sdk',
     ],
     ['./many.mjs', 'The plugin ./many.mjs exports no factory'],
-    ['./wrong.mjs', 'must be a storage, and what ./wrong.mjs makes is none'],
+    ['./wrong.mjs', 'must be a database, and what ./wrong.mjs makes is none'],
     ['./angry.mjs', './angry.mjs refuses: filename is missing'],
   ])('says what is wrong with %s', async (plugin, message) => {
     write('broken.mjs', 'throw new Error("no luck");');
@@ -713,10 +713,10 @@ describe('where memory is kept', () => {
     });
     write(
       'b.mjs',
-      'export default { storage: { name: "sqlite", filename: "/y.db", mutate() {} } };',
+      'export default { storage: { name: "sqlite", filename: "/y.db", describe() {} } };',
     );
     expect(describeDatabase(await load(['--config=b.mjs'])).filename).toBe('/y.db');
-    write('c.mjs', 'export default { storage: { name: "sqlite", mutate() {} } };');
+    write('c.mjs', 'export default { storage: { name: "sqlite", describe() {} } };');
     expect(describeDatabase(await load(['--config=c.mjs'])).filename).toBeNull();
   });
 

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, createMemoryService, type MemoryServiceConfig } from '../../../core/index.ts';
-import { fakeStorage } from '../../support/fake-storage.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 
 const make = (config: object) => () =>
-  createMemoryService({ storage: fakeStorage(), ...config } as MemoryServiceConfig);
+  createMemoryService({
+    storage: sqlite({ filename: ':memory:' }),
+    ...config,
+  } as MemoryServiceConfig);
 
 describe('createMemoryService', () => {
   it.each([

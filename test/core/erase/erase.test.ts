@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { CoreConfig } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { Core } from '../../../core/service.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
@@ -13,7 +13,7 @@ import { findCanary, makeDatabase, openDatabase, readTables } from '../../suppor
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 const CANARY = 'canary-9b1e';
 
-async function open(config: Partial<MemoryServiceConfig> = {}) {
+async function open(config: Partial<CoreConfig> = {}) {
   const database = await makeDatabase();
   const storage = openDatabase(database);
   // No other instance has to see an erasure before it goes on.

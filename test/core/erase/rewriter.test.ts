@@ -3,10 +3,10 @@ import type { DatabaseFile } from '../../../core/contracts/erasure.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { Core } from '../../../core/service.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { findRaw } from '../../support/raw-files.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDatabase } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const operator = { address: null, traceId: null };
 const SECRET = 'Qzvxwkjhrtplmgbdnfcsyaeiou';

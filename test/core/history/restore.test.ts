@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { CoreConfig } from '../../../core/service.ts';
 import type { Core } from '../../../core/service.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -10,7 +10,7 @@ const HOLD = '019a0000-0000-4000-8000-000000000001';
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
 /** A service on a clock of its own, which goes on by a second with each change of alice's memory. */
-async function openTimed(config: Partial<MemoryServiceConfig> = {}) {
+async function openTimed(config: Partial<CoreConfig> = {}) {
   const clock = manualClock();
   const core = await openCore({ now: clock.now, tools: { delete: true, move: true }, ...config });
   const change = async (tool: string, args: object, userId = 'alice') => {

@@ -8,10 +8,10 @@ import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { createPluginHost } from '../../../core/host/host.ts';
 import { createIdSource } from '../../../core/ids/ids.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { writeOne } from '../../support/write-one.ts';
 import { route, serveCore } from '../http/serve.ts';
+import { sqlite } from '../../support/databases.ts';
 
 type Log = { level: string; fields: Record<string, unknown>; message: string }[];
 

@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Verification } from '../../../core/contracts/admin.ts';
 import { encodeDelta } from '../../../core/history/delta/codec.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
+import { sqlite } from '../../support/databases.ts';
 
 interface DamagedServer extends LiveServer {
   /** Changes rows behind the service's back. */

@@ -3,14 +3,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { dreaming } from '../../../plugins/dreaming/index.ts';
 import { mcp } from '../../../plugins/mcp/index.ts';
-import { mysql, type MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
+import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const execute = (
   service: LiveServer,

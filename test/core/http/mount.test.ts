@@ -4,7 +4,7 @@ import { bodyParser } from '@koa/bodyparser';
 import { Router } from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { CoreConfig } from '../../../core/service.ts';
 import { createApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
 import { openCore } from '../../support/service.ts';
@@ -15,10 +15,7 @@ interface HostError extends Error {
 }
 
 /** An app as they exist: its own errors, session, body parser and routes around the service. */
-async function host(
-  mount: (service: Middleware) => Middleware,
-  config: Partial<MemoryServiceConfig> = {},
-) {
+async function host(mount: (service: Middleware) => Middleware, config: Partial<CoreConfig> = {}) {
   const core = await openCore({ apiKey: API_KEY, adminSecret: ADMIN_SECRET, ...config });
   const service = createApp(core, serviceRoutes(core)).middleware();
   const app = new Koa();
@@ -97,23 +94,22 @@ function koaMount(prefix: string, middleware: Middleware): Middleware {
 const asIs = (service: Middleware): Middleware => service;
 const write = { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x' } };
 
-const ways: [string, string, (service: Middleware) => Middleware, Partial<MemoryServiceConfig>][] =
+const ways: [string, string, (service: Middleware) => Middleware, Partial<CoreConfig>][] = [
+  ['at the root', '', asIs, {}],
+  ['under basePath', '/memory', asIs, { basePath: '/memory' }],
+  ['under a base path with odd characters', '/a.b/~c-1_d', asIs, { basePath: '/a.b/~c-1_d' }],
+  ['under koa-mount', '/memory', (service) => koaMount('/memory', service), {}],
   [
-    ['at the root', '', asIs, {}],
-    ['under basePath', '/memory', asIs, { basePath: '/memory' }],
-    ['under a base path with odd characters', '/a.b/~c-1_d', asIs, { basePath: '/a.b/~c-1_d' }],
-    ['under koa-mount', '/memory', (service) => koaMount('/memory', service), {}],
-    [
-      'under the host’s router',
-      '/api/memory',
-      (service) => {
-        const router = new Router({ prefix: '/api' });
-        router.all('/memory/*rest', service as never);
-        return router.routes() as Middleware;
-      },
-      { basePath: '/api/memory' },
-    ],
-  ];
+    'under the host’s router',
+    '/api/memory',
+    (service) => {
+      const router = new Router({ prefix: '/api' });
+      router.all('/memory/*rest', service as never);
+      return router.routes() as Middleware;
+    },
+    { basePath: '/api/memory' },
+  ],
+];
 
 describe.each(ways)('mounted %s', (name, prefix, mount, config) => {
   it('serves its own routes, with a body that the host has parsed', async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { gateIndex } from '../../support/gated-index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, type LiveServer, serveCore } from './serve.ts';
+import { sqlite } from '../../support/databases.ts';
 
 interface IndexStatus {
   filesBehind: number;

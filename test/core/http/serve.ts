@@ -1,13 +1,12 @@
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import net from 'node:net';
 import { onTestFinished } from 'vitest';
-import { fakeStorage } from '../../support/fake-storage.ts';
-import { type MemoryServiceConfig, toSettings } from '../../../core/config/service.ts';
+import { toSettings } from '../../../core/config/service.ts';
 import type { Settings } from '../../../core/config/settings.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, notRun } from '../../../core/errors.ts';
-import type { Core } from '../../../core/service.ts';
+import type { Core, CoreConfig } from '../../../core/service.ts';
 import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
 import { type ListenOptions, type ListeningServer, listen } from '../../../core/http/server.ts';
@@ -48,7 +47,7 @@ export function testCore(settings: Partial<Settings> = {}): TestCore {
   const life: TestCore['life'] = { state: 'ready', readyError: null };
   return {
     settings: {
-      ...toSettings({ storage: fakeStorage(), apiKey: [API_KEY], adminSecret: ADMIN_SECRET }),
+      ...toSettings({ storage: {}, apiKey: [API_KEY], adminSecret: ADMIN_SECRET }),
       ...settings,
     },
     log: recordingLog(),
@@ -206,7 +205,7 @@ export interface LiveServer extends Requester {
 
 /** The whole service on a real SQLite file, over loopback. Closed when the test ends. */
 export async function serveCore(
-  config: Partial<MemoryServiceConfig> = {},
+  config: Partial<CoreConfig> = {},
   // A busy machine changes no result.
   options: Pick<AppOptions, 'callDeadlineMs'> = { callDeadlineMs: 120_000 },
 ): Promise<LiveServer> {

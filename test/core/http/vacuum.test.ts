@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { findRaw } from '../../support/raw-files.ts';
 import { call, temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, type LiveServer, serveCore } from './serve.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const SECRET = 'Qzvxwkjhrtplmgbdnfcsyaeiou';
 

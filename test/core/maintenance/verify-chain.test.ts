@@ -14,13 +14,12 @@ import { createRetention } from '../../../core/maintenance/retention.ts';
 import { verifyChain } from '../../../core/maintenance/verify-chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDatabase } from '../../support/service.ts';
 import { exportAll, importAll, pack, unpack } from '../archive/archives.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 

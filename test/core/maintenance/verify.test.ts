@@ -10,12 +10,11 @@ import { MemoryError } from '../../../core/errors.ts';
 import type { Finding } from '../../../core/contracts/admin.ts';
 import { sealPruned } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { fakeStorage } from '../../support/fake-storage.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** Pages that are checked at once: each is read again for a while before it counts as damaged. */
 const AT_ONCE = 16;
@@ -261,14 +260,4 @@ it('takes nothing that was pruned, or that retention removed, for a fault', asyn
   expect(toLines(cut.findings)).toEqual([]);
   const all = await verifyMemory(storage);
   expect(new Set(all.findings.map(({ invariant }) => invariant))).toEqual(new Set(['I6']));
-});
-
-it('verifies what a driver shows that lets nobody inspect its rows', async () => {
-  const core = await openCore({ storage: fakeStorage() });
-  for (let n = 0; n < 5; n += 1) {
-    await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: `fact ${n}` });
-  }
-  await core.indexer.drain();
-  const verification = await verifyMemory(core.storage);
-  expect(verification).toMatchObject({ scopes: 1, files: 1, revisions: 5, findings: [] });
 });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { createCore } from '../../../core/service.ts';
 import { toStrictSchema } from '../../../core/schemas/strict-schema.ts';
 import { compileSchema } from '../../../core/schemas/validate.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { checkStrictSchema } from '../../support/model-server/check.ts';
+import { sqlite } from '../../support/databases.ts';
 
 // Never opened: it is there to be asked for its definitions.
 const { definitions } = createCore({

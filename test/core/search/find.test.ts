@@ -5,8 +5,6 @@ import type { FoundPassage } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/service.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Signals } from '../../../core/search/rank/rank.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { sumSignals } from '../../support/sum-signals.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
@@ -20,6 +18,7 @@ import {
   temporaryDirectory,
   temporaryDatabase,
 } from '../../support/service.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
 

@@ -12,8 +12,6 @@ import { openCollection } from '../../../core/search/index/collection.ts';
 import { expandQuery, listPrefixes } from '../../../core/search/rank/fuzzy.ts';
 import { parseQuery } from '../../../core/search/rank/query.ts';
 import { orderCandidates, rankCollection } from '../../../core/search/rank/rank.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { findViolations, toLines } from '../../support/invariants.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
@@ -21,6 +19,7 @@ import { withRawSql } from '../../support/raw-sql.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
 import { storeScope, toScopeIndex } from './rank/full-scan.ts';
 import { encodeText, indexText } from '../../support/index-text.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const operator = { address: '127.0.0.1', traceId: 'a'.repeat(32) };
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;

@@ -5,16 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { createSqliteDialect } from '../../../plugins/storage-sqlite/dialect.ts';
 import { Connections } from '../../../plugins/storage-mysql/connections.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { parseMysqlOptions } from '../../../plugins/storage-mysql/options.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { sharedMariadb } from '../../support/mariadb.ts';
 import { connectAsRoot, createDatabase } from '../../support/mariadb-server.ts';
 import { explainOnMysql, explainOnSqlite, type TableRead } from '../../support/query-plan.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { seedTables, TABLES } from '../../support/seeded-tables.ts';
 import { readStatements, type RecordedStatement } from '../../support/statements.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 /** Their rows do not become more with use. */
 const FIXED = new Set(['svc_meta', 'svc_config', 'svc_embed_model']);

@@ -16,10 +16,9 @@ import type { RangeQuery } from '../../../core/contracts/admin.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { toTime } from '../../../core/time/time.ts';
 import { accessRow, eventRow, makeId } from '../../support/rows.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { sharedMariadb } from '../../support/mariadb.ts';
 import { createDatabase } from '../../support/mariadb-server.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const NOW = Date.UTC(2026, 0, 10, 17, 23, 45, 678);
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDatabase } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 it('shows no content of a damaged revision, and all of the others', async () => {
   const filename = await temporaryDatabase();

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type DreamService, openDreams } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
+import { sqlite } from '../../support/databases.ts';
 
 async function openTwo(mode: 'auto' | 'review') {
   const watched = await watchedStorage();

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDatabase } from '../../support/service.ts';
 import { MINUTE, openDreams } from './dream-service.ts';
 import { proposal, readThree, TEA, writeThree } from './three-files.ts';
 import { withDreamRuns } from '../../support/dream-runs.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const FACTS = ['Likes tea a lot', 'Has a cat', 'Uses Vim', 'Kafka in 2024', 'Redis in 2023'];
 

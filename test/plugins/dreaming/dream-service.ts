@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { CoreConfig } from '../../../core/service.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { dreaming, type DreamingPlugin } from '../../../plugins/dreaming/index.ts';
 import { openai } from '../../../plugins/model-openai/index.ts';
@@ -31,7 +31,7 @@ export interface DreamService extends LiveServer {
 }
 
 export interface DreamServiceOptions {
-  config?: Partial<MemoryServiceConfig>;
+  config?: Partial<CoreConfig>;
   storage?: Storage;
   clock?: ManualClock;
   provider?: ProviderServer;

@@ -22,6 +22,7 @@ const load = (path) => import(new URL(`../../../dist/${path}`, import.meta.url).
 const [
   { sqlite },
   { mysql },
+  { createStorage },
   { createCore },
   { createApp },
   { serviceRoutes },
@@ -30,6 +31,7 @@ const [
 ] = await Promise.all([
   load('plugins/storage-sqlite/index.js'),
   load('plugins/storage-mysql/index.js'),
+  load('core/storage/storage.js'),
   load('core/service.js'),
   load('core/http/app.js'),
   load('core/http/routes.js'),
@@ -73,9 +75,11 @@ function withPoints(write) {
   };
 }
 
-const real = database.includes('://')
-  ? mysql({ url: database })
-  : sqlite({ filename: database, lockTimeoutMs: 60_000 });
+const real = createStorage(
+  database.includes('://')
+    ? mysql({ url: database })
+    : sqlite({ filename: database, lockTimeoutMs: 60_000 }),
+);
 /** @satisfies {Partial<import('../../../core/contracts/storage.ts').IndexStore>} */
 const noIndex = { listStale: () => Promise.resolve([]) };
 const dreams = real.runs.of('dreaming');

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Host } from '../../../core/contracts/plugin.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { keepLease } from '../../../plugins/dreaming/lease.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
@@ -8,6 +7,7 @@ import { freshDatabase } from '../../support/mariadb.ts';
 import { openCore } from '../../support/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { MINUTE, openDreams } from './dream-service.ts';
+import { mysql } from '../../support/databases.ts';
 
 const SECOND = 1_000;
 

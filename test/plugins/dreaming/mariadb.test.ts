@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { call } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation, verdicts } from './dream-service.ts';
+import { mysql } from '../../support/databases.ts';
 
 const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Lives in Berlin.\n- Has a cat.\n';
 const NEWER = '# News\n\n- Moved: lives in Madrid now, no longer in Berlin.\n';

@@ -2,12 +2,12 @@ import path from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { unifiedDiff } from '../../../core/history/delta/unified-diff.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { manualClock } from '../../support/clock.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { openDreams } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, writeThree } from './three-files.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** A proposal as version 5 kept it: whole files, with their diffs, and operations without lines. */
 function earlierDetails(): object {

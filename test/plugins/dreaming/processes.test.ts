@@ -1,8 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { manualClock } from '../../support/clock.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { scriptedDreamer } from '../../support/scripted-dreamer.mjs';
@@ -10,6 +8,7 @@ import { temporaryDirectory } from '../../support/service.ts';
 import { MINUTE, openDreams } from './dream-service.ts';
 import { expireLeases, readBudget, startDreamer } from './dreamer.ts';
 import { POINTS } from './points.mjs';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 /** The long samples take minutes. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDatabase } from '../../support/service.ts';
 import { type DreamService, lines, openDreams, operation, verdicts } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** A service whose answers from the database are lost once `writes` writes of memory are committed. */
 async function openFailing() {

@@ -1,11 +1,11 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { findCanary, makeDatabase, openDatabase } from '../../support/tables.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
 import { withDreamRuns } from '../../support/dream-runs.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const PROFILE = `# Profile
 

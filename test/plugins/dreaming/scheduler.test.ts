@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDatabase } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
 import { withDreamRuns } from '../../support/dream-runs.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const TWICE = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
 const ONCE = '- Likes tea a lot.\n- Has a cat.\n';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { type DreamService, lines, operation } from './dream-service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** What is in `user/tea.md`. */
 export const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';

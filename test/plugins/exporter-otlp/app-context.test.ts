@@ -12,9 +12,10 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import type { Plugin } from '../../../core/contracts/plugin.ts';
 import { createMemoryService } from '../../../core/index.ts';
 import { otlp } from '../../../plugins/exporter-otlp/index.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { API_KEY, asAgent, requester } from '../../core/http/serve.ts';
 import { startCollector } from '../../support/collector.ts';
-import { makeStorage } from '../../support/service.ts';
+import { temporaryDatabase } from '../../support/service.ts';
 
 /** The app's own OpenTelemetry, as it would set it up: its spans go elsewhere. */
 const appSpans = new InMemorySpanExporter();
@@ -56,7 +57,7 @@ const instrumented: Plugin = {
 async function makeService() {
   const collector = await startCollector();
   const service = createMemoryService({
-    storage: await makeStorage(),
+    storage: sqlite({ filename: await temporaryDatabase() }),
     apiKey: API_KEY,
     plugins: [instrumented],
     exporters: [otlp({ endpoint: collector.url })],

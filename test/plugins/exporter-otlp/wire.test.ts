@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../../core/contracts/records.ts';
 import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import { type OtlpOptions, otlp } from '../../../plugins/exporter-otlp/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type CollectedSpan, startCollector } from '../../support/collector.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const SOON = { OTEL_BSP_SCHEDULE_DELAY: '10' };
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;

@@ -10,7 +10,6 @@ import {
   makeTraceId,
   write,
 } from '../../support/rows.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import {
   type Cut,
@@ -23,6 +22,7 @@ import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { startBareWriter } from '../../support/targets.ts';
+import { mysql } from '../../support/databases.ts';
 
 const FLIPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 5 : 50;
 

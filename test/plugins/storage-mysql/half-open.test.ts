@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { accessRow, eventRow, write } from '../../support/rows.ts';
-import { mysql, type MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
+import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
+import { mysql } from '../../support/databases.ts';
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const page = { limit: 5, order: 'asc', after: null } as const;

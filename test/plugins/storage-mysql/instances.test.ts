@@ -1,13 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { CoreConfig } from '../../../core/service.ts';
 import type { PageRequest } from '../../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../../support/invariants.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { call } from '../../support/service.ts';
 import { inProcess, patient } from '../../support/targets.ts';
+import { mysql } from '../../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const APPENDS = isRelease ? 313 : 16;
@@ -17,7 +17,7 @@ const FILES = 5;
 /** Services on one database: what each knows beside it, it has for itself. */
 async function openInstances(
   count: number,
-  config: Partial<MemoryServiceConfig> = {},
+  config: Partial<CoreConfig> = {},
   url?: string,
 ): Promise<[Core, Core, ...Core[]]> {
   url ??= await freshDatabase();

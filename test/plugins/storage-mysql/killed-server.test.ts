@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { createCore } from '../../../core/service.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { findViolations, toLines } from '../../support/invariants.ts';
 import { createDatabase, type Mariadb, startMariadb } from '../../support/mariadb-server.ts';
 import { inProcess, patient } from '../../support/targets.ts';
 import { seededRandom, Workload } from '../../support/workload.ts';
+import { mysql } from '../../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const KILLS = isRelease ? 100 : 2;

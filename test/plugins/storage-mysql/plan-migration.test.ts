@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../core/storage/schema/migrations/list.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sharedMariadb } from '../../support/mariadb.ts';
 import { createDatabase } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
+import { mysql } from '../../support/databases.ts';
 
 it('tells the steps of a migration before it runs them, and none once it has', async () => {
   const url = await createDatabase(await sharedMariadb());

@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../../core/service.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
+import { mysql, sqlite } from '../../support/databases.ts';
 
 const WORDS =
   'tea coffee deploy deployment deploying budget naïve Ångström ÅNGSTRÖM 東京 東京都 駅 ünïcode C++ multi-agent e-mail 2026-11 half%off under_score emoji😀 Straße STRASSE москва Москва'.split(

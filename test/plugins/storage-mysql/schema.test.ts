@@ -4,13 +4,13 @@ import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { write } from '../../support/rows.ts';
 import { SCHEMA_VERSION } from '../../../core/storage/schema/migrate.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { assertSupportedServer } from '../../../plugins/storage-mysql/server.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import { freshDatabase, sharedMariadb } from '../../support/mariadb.ts';
 import { connectAsRoot, createDatabase } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
+import { mysql } from '../../support/databases.ts';
 
 /** How often the migrations are interrupted at each of their statements. */
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 5;

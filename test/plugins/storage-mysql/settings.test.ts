@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { createDatabase, type Mariadb, startMariadb } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
+import { mysql } from '../../support/databases.ts';
 
 /** A server with a binary log, so that its format matters. */
 const FLAGS = [

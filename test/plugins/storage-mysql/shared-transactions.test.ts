@@ -1,7 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { write } from '../../support/rows.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { toScopeId } from '../../../core/storage/schema/scope-id.ts';
 import {
   connectAsRoot,
@@ -10,6 +9,7 @@ import {
   startMariadb,
 } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
+import { mysql } from '../../support/databases.ts';
 
 const USERS = Array.from({ length: 24 }, (_, at) => `u:user${at}` as const);
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { describe, it, onTestFinished } from 'vitest';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { storageCases } from '../../core/storage/rules/all.ts';
 import { runCases } from '../../core/storage/rules/storage-case.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
+import { mysql } from '../../support/databases.ts';
 
 /** Storages of one test: the same place is the same database. */
 function onDatabases(makeUrl: () => Promise<string>) {

@@ -5,7 +5,6 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { write } from '../../support/rows.ts';
-import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import {
   connectAsRoot,
   createDatabase,
@@ -14,6 +13,7 @@ import {
 } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
+import { mysql } from '../../support/databases.ts';
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const PASSWORD = 'p@ss:wörd';

@@ -7,12 +7,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { claimOwner, readOwner, sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { claimOwner, readOwner } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { write } from '../../support/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const PLUGIN = fileURLToPath(
   new URL('../../../dist/plugins/storage-sqlite/index.js', import.meta.url),

@@ -5,12 +5,12 @@ import type { FileKey } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import type { SqliteConnection, SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../support/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };
 const append = (line: string) => (before: string | null) => `${before ?? ''}${line}\n`;

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { createCore } from '../../../core/service.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, temporaryDatabase } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const PAGE_BYTES = 4_096;
 /** Where the header of the file has the number of the first page that lists free pages. */

@@ -5,11 +5,11 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { accessRow, eventRow, write } from '../../support/rows.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { seededRandom } from '../../support/workload.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const bob = { scope: 'u:bob', path: 'notes.md' } as const;

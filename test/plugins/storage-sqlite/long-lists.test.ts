@@ -3,10 +3,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { AccessRecord } from '../../../core/contracts/records.ts';
 import type { AccessFilter, PageRequest } from '../../../core/contracts/storage.ts';
 import { EXAMINED_ROWS } from '../../../core/storage/read/page.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../support/rows.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const key = { scope: 'u:alice', path: 'rare.md' } as const;
 

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { PageRequest } from '../../../core/contracts/storage.ts';
 import { write } from '../../support/rows.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 it('lists the files of more users than one page walks, and skips and repeats none', async () => {
   const filename = join(await temporaryDirectory(), 'memory.db');

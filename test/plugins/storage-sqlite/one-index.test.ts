@@ -6,12 +6,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { write } from '../../support/rows.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const PLUGIN = fileURLToPath(
   new URL('../../../dist/plugins/storage-sqlite/index.js', import.meta.url),
@@ -32,7 +32,8 @@ async function openElsewhere(filename: string): Promise<() => Promise<void>> {
     `const { sqlite } = await import(${JSON.stringify(pathToFileURL(PLUGIN).href)});` +
     `const storage = sqlite({ filename: ${JSON.stringify(filename)} });` +
     `const log = { debug() {}, info() {}, warn() {}, error() {} };` +
-    `await storage.init({ log, now: Date.now });` +
+    `const damage = { note: (error) => error, confirm: (work) => work() };` +
+    `await storage.open({ log, now: Date.now, damage });` +
     // Whatever nobody refers to is closed by the garbage collector.
     `process.stdout.write('open'); setInterval(() => storage, 1000);`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {

@@ -23,11 +23,12 @@ import type { MemoryError } from '../../../core/errors.ts';
 import { write } from '../../support/rows.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import type { SqliteConnection } from '../../../plugins/storage-sqlite/connection.ts';
-import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { backUpFile } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 100 : 5_000;
 const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 60 : 5_000;

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../../../core/storage/dialect.ts';
+import { OpenDatabase } from '../../../core/storage/open-database.ts';
 import { readOptions } from '../../../core/config/option.ts';
 import { SQLITE_OPTIONS } from '../../../plugins/storage-sqlite/options.ts';
 import { SqliteDatabase } from '../../../plugins/storage-sqlite/sqlite-database.ts';
@@ -15,9 +16,9 @@ const KEY = 'readers-test';
 describe.each(sqliteDrivers)('with %s', (driver) => {
   async function open(readers: number) {
     const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const database = new SqliteDatabase(
-      readOptions(SQLITE_OPTIONS, { filename, driver, readers }, { plugin: 'storage-sqlite' }),
-    );
+    const options = { filename, driver, readers };
+    const settings = readOptions(SQLITE_OPTIONS, options, { plugin: 'storage-sqlite' });
+    const database = new OpenDatabase(new SqliteDatabase(settings));
     await database.init({ log: quiet, now: Date.now });
     onTestFinished(() => database.close());
     let last = 0;

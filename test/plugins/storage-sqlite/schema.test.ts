@@ -13,13 +13,13 @@ import { MIGRATIONS } from '../../../core/storage/schema/migrations/list.ts';
 import { toScopeId } from '../../../core/storage/schema/scope-id.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../support/rows.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sqlite } from '../../support/databases.ts';
 
 /** How often the migrations are interrupted before each of their steps. */
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 5;

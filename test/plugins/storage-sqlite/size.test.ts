@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import type { FileKey } from '../../../core/contracts/records.ts';
 import { diffTexts } from '../../../core/history/delta.ts';
 import { encodeDelta } from '../../../core/history/delta/codec.ts';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { write } from '../../support/rows.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const key: FileKey = { scope: 'u:alice', path: 'notes.md' };
 const PATCHES = 1_000;

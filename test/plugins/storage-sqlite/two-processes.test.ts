@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import { sqlite } from '../../support/databases.ts';
 
 const PLUGIN = fileURLToPath(
   new URL('../../../dist/plugins/storage-sqlite/index.js', import.meta.url),

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Current, Decision } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { createSqliteDialect } from '../../../plugins/storage-sqlite/dialect.ts';
+import {
+  classifySqliteError,
+  createSqliteDialect,
+} from '../../../plugins/storage-sqlite/dialect.ts';
 import type { Connection } from '../../../core/storage/dialect.ts';
 import type { Mutation, MutationOutcome } from '../../../core/storage/write/mutation.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
@@ -12,12 +15,13 @@ import type {
   BoundConnection,
   SqliteConnection,
 } from '../../../plugins/storage-sqlite/connection.ts';
-import { Writer } from '../../../plugins/storage-sqlite/writer.ts';
+import { SerialWrites } from '../../../core/storage/write/serial-writes.ts';
+import { WriteConnection } from '../../../plugins/storage-sqlite/write-connection.ts';
 
 let directory: string;
 let connection: SqliteConnection;
 let statements: string[];
-let writer: Writer;
+let writer: SerialWrites;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
@@ -25,20 +29,26 @@ beforeEach(async () => {
   connection = await native.open(join(directory, 'memory.db'), { busyTimeoutMs: 0 });
   await connection.exec('create table note (text text not null unique)');
   statements = [];
-  writer = new Writer({
+  const database = new WriteConnection({
     connection: recording(connection),
     open: () => Promise.reject(new Error('The first connection is kept.')),
+    confirm: () => Promise.resolve(),
+  });
+  writer = new SerialWrites({
+    database: {
+      transact: (run, options) => database.transact(run, options),
+      classify: classifySqliteError,
+      limits: { writers: 'one', groupSize: 64, groupedReads: 2, lockTimeoutMs: 2_000 },
+    },
     apply,
     contents: null,
-    confirm: () => Promise.resolve(),
-    groupSize: 64,
-    lockTimeoutMs: 2_000,
   });
 });
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await writer.close();
+  await writer.drain();
+  await connection.close();
   await rm(directory, { recursive: true, force: true });
 });
 

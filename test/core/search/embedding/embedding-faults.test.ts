@@ -4,14 +4,13 @@ import type { Embedder } from '../../../../core/contracts/embedder.ts';
 import type { Storage } from '../../../../core/contracts/storage.ts';
 import type { Core } from '../../../../core/service.ts';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
-import { mysql } from '../../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { sharedMariadb } from '../../../support/mariadb.ts';
 import { createDatabase } from '../../../support/mariadb-server.ts';
 import { embedWords } from '../../../support/provider-server/embed.ts';
 import { EMBEDDINGS, TRANSPORT } from '../../../support/provider-server/misbehaviour.ts';
 import { startProviderServer } from '../../../support/provider-server/server.ts';
 import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
+import { mysql, sqlite } from '../../../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const WRITES = isRelease ? 10_000 : 100;

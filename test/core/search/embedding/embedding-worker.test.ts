@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
-import { mysql } from '../../../../plugins/storage-mysql/index.ts';
 import { startFaultProxy } from '../../../support/fault-proxy.ts';
 import { freshDatabase } from '../../../support/mariadb.ts';
 import { embedMeaning } from '../../../support/provider-server/embed.ts';
 import { startProviderServer } from '../../../support/provider-server/server.ts';
 import { call, openCore } from '../../../support/service.ts';
+import { mysql } from '../../../support/databases.ts';
 
 const CLAIM = ['select q.scope_id', 'insert into svc_embed_queue '];
 const VECTORS = ['insert into svc_vector '];

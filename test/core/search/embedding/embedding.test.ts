@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, beforeEach, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../core/contracts/embedder.ts';
-import type { MemoryServiceConfig } from '../../../../core/config/service.ts';
+import type { CoreConfig } from '../../../../core/service.ts';
 import { MemoryError } from '../../../../core/errors.ts';
 import type { Core } from '../../../../core/service.ts';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
-import { mysql } from '../../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { skipTime, stopClock } from '../../../support/clock.ts';
 import { freshDatabase } from '../../../support/mariadb.ts';
 import { embedMeaning, embedWords, isSample } from '../../../support/provider-server/embed.ts';
@@ -18,6 +16,7 @@ import {
   startProviderServer,
 } from '../../../support/provider-server/server.ts';
 import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
+import { mysql, sqlite } from '../../../support/databases.ts';
 
 let server: ProviderServer;
 async function start(options: ProviderServerOptions = {}): Promise<void> {
@@ -68,7 +67,7 @@ const sent = () =>
 const textsSent = (): string[] => sent().flatMap(({ texts }) => texts);
 
 /** Opens services one after the other, or beside each other, on one database. */
-async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) => Promise<Core>> {
+async function makeDatabase(): Promise<(config: Partial<CoreConfig>) => Promise<Core>> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
     const url = await freshDatabase();
     return (config) => openCore({ storage: mysql({ url }), ...config });

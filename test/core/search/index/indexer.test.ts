@@ -9,12 +9,12 @@ import { hashText } from '../../../../core/files/content.ts';
 import { MemoryError } from '../../../../core/errors.ts';
 import { createIndexer } from '../../../../core/search/index/indexer.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { gateIndex } from '../../../support/gated-index.ts';
 import { quiet } from '../../../support/quiet-log.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { withRawSql } from '../../../support/raw-sql.ts';
 import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
+import { sqlite } from '../../../support/databases.ts';
 
 const write = (core: Core, userId: string, file: string, content: string) =>
   call(core, userId, 'memory_write', { path: file, content });

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadSqliteModule } from '../../../../plugins/storage-sqlite/drivers/load.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../../support/service.ts';
+import { sqlite } from '../../../support/databases.ts';
 
 const QUIET = {
   debug: () => undefined,

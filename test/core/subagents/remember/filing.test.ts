@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../../core/contracts/model-provider.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { asAdmin } from '../../http/serve.ts';
 import { edit } from '../../../support/edit-memory.ts';
 import { type ModelService, passAll, serveWithModel } from '../../../support/model-service.ts';
 import { call, openCore, temporaryDatabase, temporaryDatabases } from '../../../support/service.ts';
+import { sqlite } from '../../../support/databases.ts';
 
 const INBOX = 'user/inbox.md';
 const PATH = 'user/profile.md';

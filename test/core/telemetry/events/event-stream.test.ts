@@ -4,7 +4,7 @@ import type { AdminListedEvent } from '../../../../core/contracts/admin.ts';
 import type { Core } from '../../../../core/service.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
+import { sqlite } from '../../../support/databases.ts';
 
 interface Watched {
   /** Resolves with the next event. */

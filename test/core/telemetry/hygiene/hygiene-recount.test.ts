@@ -7,10 +7,9 @@ import type { HygieneFinding } from '../../../../core/contracts/admin.ts';
 import { type Core, createCore } from '../../../../core/service.ts';
 import { accessRow, write } from '../../../support/rows.ts';
 import { toTime } from '../../../../core/time/time.ts';
-import { mysql } from '../../../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
 import { sharedMariadb } from '../../../support/mariadb.ts';
 import { createDatabase } from '../../../support/mariadb-server.ts';
+import { mysql, sqlite } from '../../../support/databases.ts';
 
 const NOW = Date.UTC(2026, 0, 20, 12);
 const DAY = 24 * 60 * 60 * 1000;

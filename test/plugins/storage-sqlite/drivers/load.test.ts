@@ -11,15 +11,17 @@ const execute = promisify(execFile);
 const toPath = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
 const COMMAND = toPath('dist/core/cli/main.js');
 const PLUGIN = toPath('dist/plugins/storage-sqlite/index.js');
+const STORES = toPath('dist/core/storage/storage.js');
 const hook = toPath('test/support/without-packages.cjs');
 const hasNodeSqlite = sqliteDrivers.includes('node:sqlite');
 
 /** Writes and reads a file in a process where these packages are not installed. */
 const PROGRAM = `
 const { sqlite } = await import(process.argv[1]);
+const { createStorage } = await import(${JSON.stringify(STORES)});
 const said = [];
 const log = new Proxy({}, { get: (_, level) => (...line) => said.push([level, ...line]) });
-const storage = sqlite({ filename: process.argv[2] });
+const storage = createStorage(sqlite({ filename: process.argv[2] }));
 try {
   await storage.init({ log, now: Date.now });
   await storage.config.set({ key: 1 }, null);

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { FileContent, FileKey } from '../../core/contracts/records.ts';
-import type { Connection } from '../../core/storage/dialect.ts';
-import type { KeptContents } from '../../core/storage/sql-database.ts';
-import { fileSlotKey } from '../../core/storage/write/write-set.ts';
-import { countCommits, createHeader, isSameHeader, type WalIndex } from './wal-index.ts';
+import type { FileContent, FileKey } from '../../contracts/records.ts';
+import type { Connection } from '../dialect.ts';
+import type { CommitLog } from '../sql-database.ts';
+import { fileSlotKey } from '../write/slot-keys.ts';
 
 /** The size of all contents, in characters. */
 const KEPT_CHARACTERS = 16 * 1024 * 1024;
@@ -14,35 +13,42 @@ const FILE_CHARACTERS = 300;
 const OF_FILES = /\bsvc_(?:scope|file|content)\b/;
 
 /**
- * Contents that were read from a SQLite file, for as long as no commit has changed them. Any process
- * may write to the file, so the header of the log is read before each answer. It shows whether
- * another process has committed.
+ * Contents that were read, for as long as no commit has changed them. Any process may write to the
+ * database, so its log of commits is read before each answer: it shows whether another process has
+ * committed.
  *
  * The writer calls `begin` and `committed` around its transactions. Its own commits drop only the
  * files that they changed. Most commits change none: they write log rows or the index.
  */
-export class SqliteContents implements KeptContents {
-  readonly #index: WalIndex;
+export class KeptContents<Mark = unknown> {
+  readonly #commits: CommitLog<Mark>;
   readonly #kept = new LRUCache<string, FileContent>({
     maxSize: KEPT_CHARACTERS,
     sizeCalculation: ({ content }) => content.length + FILE_CHARACTERS,
   });
   /** The state of the database in which the contents are true. */
-  #known = createHeader();
-  #now = createHeader();
+  #known: Mark;
+  #now: Mark;
   /** Counts the times that contents were dropped. */
   #generation = 0;
   #mayChangeFiles = false;
 
-  constructor(index: WalIndex) {
-    this.#index = index;
+  constructor(commits: CommitLog<Mark>) {
+    this.#commits = commits;
+    this.#known = commits.createMark();
+    this.#now = commits.createMark();
   }
 
+  /** The content that a read would find now; `undefined` if only the database knows it. */
   get(key: FileKey): FileContent | undefined {
     const kept = this.#kept.get(fileSlotKey(key));
     return kept !== undefined && this.#isCurrent() ? kept : undefined;
   }
 
+  /**
+   * Changes when kept contents may have changed; `null` while there is an unknown commit. Keep what
+   * was read between two calls only if both return the same number.
+   */
   generation(): number | null {
     return this.#isCurrent() ? this.#generation : null;
   }
@@ -72,8 +78,8 @@ export class SqliteContents implements KeptContents {
 
   /** Call this after the commit, with the files of its mutations. */
   committed(files: readonly FileKey[]): void {
-    const isRead = this.#index.readInto(this.#now);
-    if (!isRead || this.#mayChangeFiles || countCommits(this.#known, this.#now) > 1) {
+    const isRead = this.#commits.read(this.#now);
+    if (!isRead || this.#mayChangeFiles || this.#commits.count(this.#known, this.#now) > 1) {
       this.#dropAll();
     } else if (files.length > 0) {
       for (const key of files) this.#kept.delete(fileSlotKey(key));
@@ -82,14 +88,8 @@ export class SqliteContents implements KeptContents {
     this.#takeNow();
   }
 
-  /** Call this after all connections are closed. */
-  close(): void {
-    this.#kept.clear();
-    this.#index.close();
-  }
-
   #isCurrent(): boolean {
-    return this.#index.readInto(this.#now) && isSameHeader(this.#known, this.#now);
+    return this.#commits.read(this.#now) && this.#commits.isSame(this.#known, this.#now);
   }
 
   #takeNow(): void {

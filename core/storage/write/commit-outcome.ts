@@ -1,7 +1,7 @@
-import type { Changes, MutateRequest } from '../../core/contracts/storage.ts';
-import type { Connection, SqlValue } from '../../core/storage/dialect.ts';
-import { parseIdBytes, toUuid } from '../../core/storage/schema/ids.ts';
-import { toScopeId } from '../../core/storage/schema/scope-id.ts';
+import type { Changes, MutateRequest } from '../../contracts/storage.ts';
+import type { Connection, SqlValue } from '../dialect.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import { toScopeId } from '../schema/scope-id.ts';
 
 /**
  * Finds out whether changes were written whose COMMIT got no answer, by the first row that they

@@ -1,0 +1,705 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MemoryError } from '../errors.ts';
+import type { Connection, RowSet, SqlValue } from '../storage/dialect.ts';
+import { deleteRows, findRows } from '../storage/schema/row-sets.ts';
+import { toInteger, toText } from '../storage/schema/rows.ts';
+import { tableOf } from '../storage/schema/tables.ts';
+import type { Outcome, SqlDatabase } from '../storage/sql-database.ts';
+import type { CaseResult } from './report.ts';
+import { runCase } from './run-case.ts';
+import { type PendingCalls, show, toError, watchCalls } from './watch-calls.ts';
+
+/**
+ * Makes a database that is not opened yet. `place` (of `a-z 0-9 _`, at most 32) names where its data
+ * is: the same name is the same data, a new name is an empty database.
+ */
+export type MakeDatabase = (place: string) => SqlDatabase | Promise<SqlDatabase>;
+
+/** One rule of a database. */
+export interface DatabaseCase {
+  /** The rule, as a sentence about the database. */
+  name: string;
+  /** Rejects with what is wrong when the database breaks the rule. */
+  run: (bench: DatabaseBench) => Promise<void>;
+}
+
+/** What a case works with. */
+export interface DatabaseBench {
+  /** An open database, empty at first. */
+  database: SqlDatabase;
+  /** Runs a write transaction until it is committed. Rejects with what `run` throws. */
+  write<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Opens one more on the same data. */
+  openAgain(): Promise<SqlDatabase>;
+}
+
+/** Options of {@link checkDatabase}. */
+export interface CheckDatabaseOptions {
+  /** A case fails when it takes longer. Default 60,000. */
+  timeLimitMs?: number;
+  /** Default all. */
+  cases?: readonly DatabaseCase[];
+  /** Called after each case. */
+  onResult?: (result: CaseResult) => void;
+}
+
+const TIME_LIMIT_MS = 60_000;
+/** Members that a database may leave out. */
+const OPTIONAL_MEMBERS: readonly (keyof SqlDatabase)[] = [
+  'filename',
+  'driver',
+  'planMigration',
+  'examine',
+  'backUp',
+  'inspect',
+  'commits',
+  'file',
+  'mayRemain',
+];
+
+/** Texts that a careless database changes. */
+const TEXTS = [
+  '',
+  ' ',
+  'trailing space \r\n\tand tabs\n\n',
+  '\'quotes\' "double" `back` \\ %s ?1 :name @x $y $1',
+  'żółw 漢字 😀 é e\u0301 \u{10ffff} \u0001\u007f\u2028\ufeff',
+  '[1,{"json":null}]',
+  '0123',
+  'null',
+];
+
+/** Keys in the order of the bytes of their UTF-8. */
+const KEYS = [
+  '0',
+  '00',
+  'A',
+  'B',
+  'a',
+  'a ',
+  'a!',
+  'a/b',
+  'a_',
+  'ab',
+  'á',
+  '\ud7ff',
+  '\ue000',
+  '😀',
+];
+
+/** Every rule of a database, as named cases for any test runner. */
+export const databaseCases: readonly DatabaseCase[] = [
+  on('says its version, its limits and what it is, without secrets', async ({ database }) => {
+    const { limits } = database;
+    assert.equal(database.apiVersion, 1);
+    assert.ok(['one', 'many'].includes(limits.writers), `limits.writers: ${show(limits.writers)}`);
+    for (const limit of ['groupSize', 'groupedReads', 'lockTimeoutMs'] as const) {
+      assert.ok(limits[limit] >= 1, `limits.${limit}: ${limits[limit]}`);
+    }
+    await database.ping();
+    const described = await database.describe();
+    assert.equal(described.name, database.name);
+    assert.match(described.version, /^\d+\.\d+/);
+    assert.doesNotMatch(JSON.stringify(described), /\/tmp|password/);
+  }),
+
+  on('keeps text byte for byte', async ({ database, write }) => {
+    await write((connection) =>
+      insertSettings(
+        connection,
+        TEXTS.map((text, at) => [`k${at}`, text]),
+      ),
+    );
+    assert.deepEqual(
+      (await readSettings(database)).map(([, value]) => value),
+      TEXTS,
+    );
+  }),
+
+  on('keeps long content: 2 MB of characters of four bytes', async ({ database, write }) => {
+    const content = '😀'.repeat(512 * 1024);
+    await write((connection) => insertContents(connection, [[1, 1, 1, content]]));
+    const [row] = await database.read(
+      (connection) => connection.all('select content from svc_content', []),
+      {},
+    );
+    assert.ok(toText(row?.['content']) === content, 'The content is another one.');
+  }),
+
+  on('keeps bytes as they are, none too', async ({ database, write }) => {
+    const values = [Buffer.alloc(0), Buffer.from([0]), Buffer.from([0xff, 0, 0x80, 0x27, 0x5c])];
+    await write((connection) =>
+      connection.dialect.insertRows(connection, {
+        table: tableOf('svc_posting'),
+        columns: ['scope_id', 'term', 'bucket', 'postings'],
+        rows: values.map((bytes, at) => [1, 't', at, bytes]),
+      }),
+    );
+    const rows = await database.read(
+      (connection) => connection.all('select postings from svc_posting order by bucket', []),
+      {},
+    );
+    assert.deepEqual(
+      rows.map(({ postings }) => Buffer.from(postings as Uint8Array).toString('hex')),
+      values.map((bytes) => bytes.toString('hex')),
+    );
+  }),
+
+  on('keeps whole numbers up to 2^53 - 1 exactly', async ({ database, write }) => {
+    const numbers = [0, 1, -1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+    await write((connection) =>
+      insertBudgets(
+        connection,
+        numbers.map((used, at) => [`n${at}`, used]),
+      ),
+    );
+    assert.deepEqual(
+      (await readBudgets(database)).map(([, used]) => used),
+      numbers,
+    );
+  }),
+
+  on(
+    'stores half of a surrogate pair as the replacement character',
+    async ({ database, write }) => {
+      await write((connection) => insertSettings(connection, [['k', 'a\ud800b']]));
+      assert.deepEqual(await readSettings(database), [['k', 'a\ufffdb']]);
+    },
+  ),
+
+  on('tells keys apart byte by byte, and orders them so', async ({ database, write }) => {
+    const shuffled = KEYS.map((_, at) => KEYS[(at * 5) % KEYS.length] as string);
+    await write((connection) =>
+      insertBudgets(
+        connection,
+        shuffled.map((key) => [key, 1]),
+      ),
+    );
+    assert.deepEqual(
+      (await readBudgets(database)).map(([name]) => name),
+      KEYS,
+    );
+  }),
+
+  on('finds and deletes the rows of many keys, and no others', async ({ database, write }) => {
+    const names = Array.from({ length: 1_500 }, (_, at) => `n ${String(at).padStart(4, '0')}`);
+    await write((connection) =>
+      insertBudgets(
+        connection,
+        names.map((name, at) => [name, at]),
+      ),
+    );
+    const wanted = names.filter((_, at) => at % 3 === 0);
+    const rows = [...wanted.map((name) => [name]), ['absent'], ['N 0000'], ['n 0000 ']];
+    const keys = { columns: ['name'], rows };
+    const found = await database.read(
+      (connection) => findRows(connection, 'svc_budget', { ...keys, select: ['t.name'] }),
+      {},
+    );
+    assert.deepEqual(found.map(({ name }) => toText(name)).sort(), wanted);
+    assert.equal(await write((connection) => deleteRows(connection, 'svc_budget', keys)), 500);
+    assert.equal((await readBudgets(database)).length, 1_000);
+  }),
+
+  on(
+    'skips, replaces, adds to and keeps the greater of rows that exist',
+    async ({ database, write }) => {
+      const insert = (rows: [string, number][], conflict?: RowSet['conflict']) =>
+        write((connection) => insertBudgets(connection, rows, conflict));
+      await insert([
+        ['a', 5],
+        ['b', 5],
+        ['c', 5],
+        ['d', 5],
+      ]);
+      await insert(
+        [
+          ['a', 7],
+          ['new', 1],
+        ],
+        'skip',
+      );
+      await insert([['b', 7]], { update: ['used'] });
+      await insert([['c', 7]], { add: ['used'] });
+      await insert([['d', 3]], { greatest: ['used'] });
+      assert.deepEqual(await readBudgets(database), [
+        ['a', 5],
+        ['b', 7],
+        ['c', 12],
+        ['d', 5],
+        ['new', 1],
+      ]);
+    },
+  ),
+
+  on('counts the rows that a statement changes', async ({ write }) => {
+    await write((connection) =>
+      insertBudgets(connection, [
+        ['a', 1],
+        ['b', 1],
+        ['c', 2],
+      ]),
+    );
+    const change = (value: number) =>
+      write((connection) => connection.run('delete from svc_budget where used = ?', [value]));
+    assert.deepEqual([await change(9), await change(1)], [0, 2]);
+  }),
+
+  on('writes all of a transaction or none', async ({ database }) => {
+    const cause = new MemoryError('INVALID_REQUEST', 'On purpose.');
+    const outcome = await database.transact(async (connection) => {
+      await insertBudgets(connection, [['a', 1]]);
+      await insertSettings(connection, [['a', 'b']]);
+      throw cause;
+    }, {});
+    assert.equal(outcome.status, 'failed');
+    assert.ok(outcome.error === cause, `Another error: ${show(outcome.error)}`);
+    assert.equal(outcome.isUnknown, false);
+    assert.deepEqual(await readBudgets(database), []);
+    assert.deepEqual(await readSettings(database), []);
+  }),
+
+  on('calls the work of a transaction once, and repeats nothing', async ({ database }) => {
+    let calls = 0;
+    await database.transact(async (connection) => {
+      calls += 1;
+      await insertBudgets(connection, [
+        ['a', 1],
+        ['b', 1],
+      ]);
+      await insertBudgets(connection, [['b', 1]]);
+    }, {});
+    assert.equal(calls, 1);
+    assert.deepEqual(await readBudgets(database), []);
+  }),
+
+  on('says that a row exists already, and what an error means', async ({ database, write }) => {
+    await write((connection) => insertBudgets(connection, [['a', 1]]));
+    const outcome = await database.transact(
+      (connection) => insertBudgets(connection, [['a', 2]]),
+      {},
+    );
+    assert.equal(outcome.status, 'failed');
+    assert.equal(database.classify(outcome.error), 'duplicate');
+    const explained = await database.explain(outcome.error);
+    assert.ok(explained instanceof MemoryError, show(explained));
+    assert.equal(explained.code, 'INTERNAL');
+    const own = new MemoryError('FILE_NOT_FOUND');
+    assert.equal(database.classify(own), 'other');
+    assert.ok((await database.explain(own)) === own, 'A MemoryError is returned as it is.');
+    assert.equal(database.classify(new Error('Not of the database.')), 'other');
+  }),
+
+  on(
+    'shows a read what was committed before it, on every connection',
+    async ({ database, write }) => {
+      for (let n = 1; n <= 20; n += 1) {
+        await write((connection) => insertBudgets(connection, [['a', n]], { update: ['used'] }));
+        const seen = await Promise.all(Array.from({ length: 8 }, () => readBudgets(database)));
+        for (const rows of seen) assert.deepEqual(rows, [['a', n]]);
+      }
+    },
+  ),
+
+  on('shows no read what is not committed', async ({ database }) => {
+    let seen: unknown = null;
+    await commit(database, async (connection) => {
+      await insertBudgets(connection, [['a', 1]]);
+      seen = await readBudgets(database);
+    });
+    assert.deepEqual(seen, []);
+  }),
+
+  on('shows a snapshot one state, while others commit', async ({ database, write }) => {
+    const all = 'select name, used from svc_budget order by name';
+    await write((connection) => insertBudgets(connection, [['a', 1]]));
+    const seen = await database.snapshot(async (connection) => {
+      const before = await connection.all(all, []);
+      await write((other) => insertBudgets(other, [['b', 2]]));
+      return [before.length, (await connection.all(all, [])).length];
+    }, {});
+    assert.deepEqual(seen, [1, 1]);
+    const later = await database.snapshot((connection) => connection.all(all, []), {});
+    assert.equal(later.length, 2);
+  }),
+
+  on('lends for reads and lists only connections that can not write', async ({ database }) => {
+    const insert = (connection: Connection) => insertBudgets(connection, [['a', 1]]);
+    await assert.rejects(async () => await database.snapshot(insert, {}), 'A snapshot can write.');
+    await assert.rejects(async () => await database.list(insert), 'A list can write.');
+    assert.deepEqual(await readBudgets(database), []);
+  }),
+
+  on('loses no change of transactions that lock the same row', async ({ database, write }) => {
+    await write((connection) => insertBudgets(connection, [['a', 0]]));
+    const raise = (by: SqlDatabase) =>
+      commit(by, async (connection) => {
+        const { forUpdate } = connection.dialect;
+        const [row] = await connection.all(
+          `select used from svc_budget where name = ?${forUpdate}`,
+          ['a'],
+        );
+        await connection.run('update svc_budget set used = ? where name = ?', [
+          toInteger(row?.['used']) + 1,
+          'a',
+        ]);
+      });
+    for (let round = 0; round < 10; round += 1) {
+      if (database.limits.writers === 'many') {
+        await Promise.all(Array.from({ length: 5 }, () => raise(database)));
+      } else {
+        for (let n = 0; n < 5; n += 1) await raise(database);
+      }
+    }
+    assert.deepEqual(await readBudgets(database), [['a', 50]]);
+  }),
+
+  on('locks out another opener of the same data', async ({ database, write, openAgain }) => {
+    await write((connection) => insertBudgets(connection, [['a', 0]]));
+    const other = await openAgain();
+    const order: string[] = [];
+    let second: Promise<void> | null = null;
+    const lock = async (connection: Connection, name: string) => {
+      await connection.all(
+        `select used from svc_budget where name = ?${connection.dialect.forUpdate}`,
+        ['a'],
+      );
+      order.push(name);
+    };
+    await commit(database, async (connection) => {
+      await lock(connection, 'first');
+      second = commit(other, (its) => lock(its, 'second'));
+      await sleep(200);
+      order.push('commit');
+    });
+    await Promise.all([second]);
+    assert.deepEqual(order, ['first', 'commit', 'second']);
+  }),
+
+  on(
+    'leaves out rows that others have locked, where it is told to',
+    async ({ database, write }) => {
+      if (database.limits.writers === 'one') return;
+      await write((connection) =>
+        insertBudgets(connection, [
+          ['a', 0],
+          ['b', 0],
+        ]),
+      );
+      const free = await commit(database, async (connection) => {
+        const { forUpdate, forUpdateFree } = connection.dialect;
+        const byName = 'select name from svc_budget where name = ?';
+        await connection.all(`${byName}${forUpdate}`, ['a']);
+        return await commit(database, async (other) => {
+          const rows = [
+            ...(await other.all(`${byName}${forUpdateFree}`, ['a'])),
+            ...(await other.all(`${byName}${forUpdateFree}`, ['b'])),
+          ];
+          return rows.map(({ name }) => toText(name));
+        });
+      });
+      assert.deepEqual(free, ['b']);
+    },
+  ),
+
+  on('tells the time of the statement, in milliseconds', async ({ database }) => {
+    const times = await commit(database, async (connection) => {
+      const read = async () => {
+        const [row] = await connection.all(`select ${connection.dialect.nowMs} as now_ms`, []);
+        return toInteger(row?.['now_ms']);
+      };
+      const first = await read();
+      await sleep(30);
+      return [first, await read()];
+    });
+    const [first = 0, second = 0] = times;
+    assert.ok(Number.isSafeInteger(first) && first > 1e12, `The time is ${first}.`);
+    assert.ok(second - first >= 20, 'The time stood still within a transaction.');
+  }),
+
+  on('gives a lease to one holder at a time, with a fence that only grows', async ({ write }) => {
+    const claim = (holder: string, ms: number) =>
+      write(async (connection) => {
+        await connection.run(connection.dialect.claimLease, ['l', holder, ms]);
+        const [row] = await connection.all('select holder, fence from svc_lease', []);
+        return { holder: toText(row?.['holder']), fence: toInteger(row?.['fence']) };
+      });
+    const first = await claim('one', 60_000);
+    assert.equal((await claim('two', 60_000)).holder, 'one');
+    const again = await claim('one', 1);
+    await sleep(20);
+    const next = await claim('two', 60_000);
+    assert.equal(next.holder, 'two');
+    assert.ok(first.fence < again.fence && again.fence < next.fence, 'A fence does not grow.');
+  }),
+
+  on(
+    'compares a key of several columns with another one, in both directions',
+    async ({ database, write }) => {
+      const rows: [number, number][] = [
+        [1, 1],
+        [1, 2],
+        [2, 1],
+        [2, 2],
+        [3, 1],
+      ];
+      await write((connection) =>
+        insertContents(
+          connection,
+          rows.map(([scope, file]) => [scope, file, 1, '']),
+        ),
+      );
+      for (const operator of ['<', '<=', '>', '>='] as const) {
+        const found = await database.read(async (connection) => {
+          const beyond = connection.dialect.isBeyond(['scope_id', 'file_no'], operator, [2, 1]);
+          const sql = `select scope_id, file_no from svc_content where ${beyond.sql} order by scope_id, file_no`;
+          return await connection.all(sql, beyond.parameters);
+        }, {});
+        const expected = rows.filter(([scope, file]) => {
+          const order = scope - 2 || file - 1;
+          return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<');
+        });
+        assert.deepEqual(
+          found.map((row) => [toInteger(row['scope_id']), toInteger(row['file_no'])]),
+          expected,
+        );
+      }
+    },
+  ),
+
+  on(
+    'searches a text without regard to ASCII case, and to nothing else',
+    async ({ database, write }) => {
+      await write((connection) =>
+        insertBudgets(
+          connection,
+          KEYS.map((key) => [`x${key}Y`, 1]),
+        ),
+      );
+      const count = (text: string) =>
+        database.read(async (connection) => {
+          const { dialect } = connection;
+          const both = dialect.concat('name', "'-'");
+          const sql = `select name from svc_budget where ${dialect.containsText(both)}`;
+          return (await connection.all(sql, [text])).length;
+        }, {});
+      // The caller gives the text in lower case.
+      assert.deepEqual(
+        [
+          await count('xay-'),
+          await count('xáy'),
+          await count('x_'),
+          await count('%'),
+          await count('y-'),
+        ],
+        [2, 1, 0, 0, KEYS.length],
+      );
+    },
+  ),
+
+  on('runs the queries of lists', async ({ database, write }) => {
+    await write((connection) =>
+      insertBudgets(
+        connection,
+        KEYS.map((key, at) => [key, at]),
+      ),
+    );
+    const names = await database.list(async ({ knex }) => {
+      const rows: { name: unknown }[] = await knex('svc_budget')
+        .where('used', '>=', 3)
+        .orderBy('name', 'desc')
+        .limit(2)
+        .select('name');
+      return rows.map(({ name }) => toText(name));
+    });
+    assert.deepEqual(names, [...KEYS].reverse().slice(0, 2));
+  }),
+
+  on('answers many reads at once, each with its own rows', async ({ database, write }) => {
+    await write((connection) =>
+      insertBudgets(
+        connection,
+        Array.from({ length: 50 }, (_, at) => [`n${at}`, at]),
+      ),
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, at) =>
+        database.read(
+          (connection) =>
+            connection.all('select used from svc_budget where name = ?', [`n${at % 50}`]),
+          {},
+        ),
+      ),
+    );
+    answers.forEach(([row], at) => assert.equal(toInteger(row?.['used']), at % 50));
+  }),
+
+  on(
+    'has everything again after it was closed, and opens what is up to date',
+    async ({ database, write, openAgain }) => {
+      await write((connection) =>
+        insertSettings(
+          connection,
+          TEXTS.map((text, at) => [`k${at}`, text]),
+        ),
+      );
+      await database.close();
+      const again = await openAgain();
+      assert.deepEqual(
+        (await readSettings(again)).map(([, value]) => value),
+        TEXTS,
+      );
+      await again.ping();
+    },
+  ),
+];
+
+/**
+ * Checks a database against every rule, one case after the other, each on an empty database of its
+ * own. Never rejects for a broken database.
+ *
+ * @example
+ * import { checkDatabase, formatResults } from 'memory-service/testing';
+ *
+ * const results = await checkDatabase((place) => myDatabase({ filename: `/tmp/${place}.db` }));
+ * console.log(formatResults(results));
+ */
+export async function checkDatabase(
+  make: MakeDatabase,
+  { cases = databaseCases, onResult, timeLimitMs = TIME_LIMIT_MS }: CheckDatabaseOptions = {},
+): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = [];
+  for (const { name, run } of cases) {
+    let result: CaseResult = { name, status: 'passed', error: null };
+    try {
+      await runDatabaseCase(run, make, timeLimitMs);
+    } catch (thrown) {
+      result = { name, status: 'failed', error: toError(thrown) };
+    }
+    results.push(result);
+    onResult?.(result);
+  }
+  return results;
+}
+
+async function runDatabaseCase(
+  run: DatabaseCase['run'],
+  make: MakeDatabase,
+  timeLimitMs: number,
+): Promise<void> {
+  const pending: PendingCalls = new Map();
+  const place = `case_${randomBytes(8).toString('hex')}`;
+  const opened: SqlDatabase[] = [];
+  const open = async () => {
+    const made: unknown = await make(place);
+    assert.ok(typeof made === 'object' && made !== null, `There is no database: ${show(made)}.`);
+    const database = watchDatabase(made as SqlDatabase, pending);
+    opened.push(database);
+    await database.open({
+      log: SILENT,
+      now: Date.now,
+      damage: { note: (error) => error, confirm: (work) => work() },
+    });
+    return database;
+  };
+  try {
+    await runCase(
+      async () => {
+        const database = await open();
+        await run({
+          database,
+          write: (work) => commit(database, work),
+          openAgain: open,
+        });
+      },
+      { timeLimitMs, pending },
+    );
+  } finally {
+    await Promise.allSettled(opened.map((database) => database.close()));
+  }
+}
+
+/** Names methods that are missing or give no promise. */
+function watchDatabase(database: SqlDatabase, pending: PendingCalls): SqlDatabase {
+  const watched = watchCalls(database, { pending, optional: OPTIONAL_MEMBERS });
+  return new Proxy(watched, {
+    get(target, key) {
+      // These two may answer at once.
+      if (key !== 'classify' && key !== 'explain') return Reflect.get(target, key) as unknown;
+      const method: unknown = database[key];
+      assert.equal(typeof method, 'function', `${key} is missing.`);
+      return (error: unknown): unknown =>
+        (method as (error: unknown) => unknown).call(database, error);
+    },
+  });
+}
+
+/** Repeats a transaction while others are in its way. */
+async function commit<T>(
+  database: SqlDatabase,
+  run: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const outcome: Outcome<T> = await database.transact(run, {});
+    if (outcome.status === 'done') return outcome.result;
+    const failure = database.classify(outcome.error);
+    if (failure !== 'conflict' && failure !== 'locked') throw outcome.error;
+    await sleep(5);
+  }
+}
+
+function on(name: string, run: DatabaseCase['run']): DatabaseCase {
+  return { name, run };
+}
+
+function insertSettings(connection: Connection, rows: readonly [string, string][]): Promise<void> {
+  return connection.dialect.insertRows(connection, {
+    table: tableOf('svc_config'),
+    columns: ['key', 'value'],
+    rows,
+  });
+}
+
+function insertBudgets(
+  connection: Connection,
+  rows: readonly [string, number][],
+  conflict?: RowSet['conflict'],
+): Promise<void> {
+  return connection.dialect.insertRows(connection, {
+    table: tableOf('svc_budget'),
+    columns: ['name', 'used'],
+    rows,
+    ...(conflict === undefined ? {} : { conflict }),
+  });
+}
+
+function insertContents(
+  connection: Connection,
+  rows: readonly [number, number, number, string][],
+): Promise<void> {
+  return connection.dialect.insertRows(connection, {
+    table: tableOf('svc_content'),
+    columns: ['scope_id', 'file_no', 'version', 'content'],
+    rows,
+  });
+}
+
+async function readSettings(database: SqlDatabase): Promise<[string, string][]> {
+  const sql = 'select `key`, value from svc_config order by `key`';
+  const rows = await read(database, sql);
+  return rows.map(({ key, value }) => [toText(key), toText(value)]);
+}
+
+async function readBudgets(database: SqlDatabase): Promise<[string, number][]> {
+  const rows = await read(database, 'select name, used from svc_budget order by name');
+  return rows.map(({ name, used }) => [toText(name), toInteger(used)]);
+}
+
+function read(database: SqlDatabase, sql: string, parameters: readonly SqlValue[] = []) {
+  return database.read((connection) => connection.all(sql, parameters), {});
+}
+
+const ignore = () => undefined;
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { checkDatabase, countResults, databaseCases } from '../../../core/testing/index.ts';
+import type { MakeDatabase } from '../../../core/testing/index.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
+import { temporaryDatabases } from '../../support/service.ts';
+import { brokenDatabases } from './broken-databases.ts';
+
+async function onSqlite(): Promise<MakeDatabase> {
+  const fileOf = await temporaryDatabases();
+  return (place) => sqlite({ filename: fileOf(place), synchronous: 'normal' });
+}
+
+async function onMariadb(): Promise<MakeDatabase> {
+  const urls = new Map<string, string>();
+  return await Promise.resolve(async (place: string) => {
+    const url = urls.get(place) ?? (await freshDatabase());
+    urls.set(place, url);
+    return mysql({ url });
+  });
+}
+
+describe.each([
+  ['SQLite', onSqlite],
+  ['MariaDB', onMariadb],
+])('the rules of a database on %s', (_name, begin) => {
+  it.each(databaseCases)('$name', async (databaseCase) => {
+    const [result] = await checkDatabase(await begin(), { cases: [databaseCase] });
+    expect(result).toEqual({ name: databaseCase.name, status: 'passed', error: null });
+  });
+});
+
+describe('a database that', () => {
+  it.each(brokenDatabases)('$bug breaks the rule of its name', async ({ breaks, wrap }) => {
+    const make = await onSqlite();
+    const cases = databaseCases.filter(({ name }) => name === breaks);
+    expect(cases).toHaveLength(1);
+    const results = await checkDatabase(async (place) => wrap(await make(place)), { cases });
+    expect(countResults(results)).toEqual({ passed: 0, failed: 1 });
+  });
+
+  it('can not be opened fails each rule, and ends nothing', async () => {
+    const results = await checkDatabase(() => Promise.reject(new Error('No database.')), {
+      cases: databaseCases.slice(0, 2),
+    });
+    expect(results.map(({ error }) => error?.message)).toEqual(['No database.', 'No database.']);
+  });
+});
