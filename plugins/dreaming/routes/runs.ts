@@ -45,17 +45,44 @@ const CancelBody = strictObject({
   ),
 });
 
-/** The history of runs, and what people decide about them. */
-export function runsRoutes(deps: {
+/** What the routes of runs work with. */
+interface RunsRoutesOptions {
   host: Host;
   dreams: PluginRuns;
   runs: Runs;
-  settings: SettingsReader;
-}): RouteDefinition[] {
-  const { host, dreams, runs, settings } = deps;
-  const recover = async () => runs.recover((await settings.read()).dream_waiting_days);
+  /** Recovers runs that were cut off, so that an answer shows what is. */
+  recover: () => Promise<unknown>;
+}
 
-  const list = adminRoute('Dreams', {
+/** The history of runs, and what people decide about them. */
+export function runsRoutes(
+  options: Omit<RunsRoutesOptions, 'recover'> & { settings: SettingsReader },
+): RouteDefinition[] {
+  const { runs, settings } = options;
+  const recover = async () => runs.recover((await settings.read()).dream_waiting_days);
+  const given = { ...options, recover };
+  return [
+    listRoute(given),
+    readRoute(given),
+    decideRoute(given, {
+      verb: 'apply',
+      summary: 'Apply operations of a dream run',
+      description:
+        'Those that the body names, else the preselected ones. Each is located again, on what the files hold now; one whose lines are gone is stale.',
+    }),
+    decideRoute(given, {
+      verb: 'reject',
+      summary: 'Reject operations of a dream run',
+      description:
+        'Those that the body names, else all that wait. They are not proposed again while their lines stand.',
+    }),
+    cancelRoute(given),
+    revertRoute(given),
+  ];
+}
+
+function listRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs',
     summary: 'List dream runs',
@@ -66,7 +93,8 @@ export function runsRoutes(deps: {
     async handle({ query }) {
       const { userId, state = null, outcome = null } = query;
       const filter = {
-        ...{ state, outcome },
+        state,
+        outcome,
         isWaiting: query.waiting !== undefined,
         hasWritten: query.wrote !== undefined,
         since: parseTimeOrNull(query.since, 'since'),
@@ -83,8 +111,10 @@ export function runsRoutes(deps: {
       });
     },
   });
+}
 
-  const get = adminRoute('Dreams', {
+function readRoute({ host, dreams, recover }: RunsRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs/:id',
     summary: 'Read a dream run',
@@ -96,33 +126,45 @@ export function runsRoutes(deps: {
       return await toRunDetail(host, await findRun(dreams, params['id'] ?? ''));
     },
   });
+}
 
-  const decide = (verb: 'apply' | 'reject', summary: string, description: string) =>
-    adminRoute('Dreams', {
-      method: 'POST',
-      path: `/v1/admin/dream/runs/:id/${verb}`,
-      summary,
-      description,
-      bodySchema: DreamDecisionBody,
-      resultSchema: AdminDreamDecision,
-      errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
-      async handle({ params, body, address, traceId }) {
-        await recover();
-        const { id, scope } = await findRun(dreams, params['id'] ?? '');
-        const paths = body.paths?.map((path) => toVirtual(path, scope.slice(2))) ?? null;
-        const { run, picked } = await runs.decide(id, {
-          ...{ verb, paths, operations: body.operations ?? null },
-          caller: { address, traceId },
-        });
-        const detail = await readAfterWrite(() => toRunDetail(host, run));
-        const decided = detail.operations
-          .filter(({ number }) => picked.includes(number))
-          .map(({ number, status, why }) => ({ number, status, why }));
-        return { ...detail, decided };
-      },
-    });
+function decideRoute(
+  { host, dreams, runs, recover }: RunsRoutesOptions,
+  {
+    verb,
+    summary,
+    description,
+  }: { verb: 'apply' | 'reject'; summary: string; description: string },
+): RouteDefinition {
+  return adminRoute('Dreams', {
+    method: 'POST',
+    path: `/v1/admin/dream/runs/:id/${verb}`,
+    summary,
+    description,
+    bodySchema: DreamDecisionBody,
+    resultSchema: AdminDreamDecision,
+    errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
+    async handle({ params, body, address, traceId }) {
+      await recover();
+      const { id, scope } = await findRun(dreams, params['id'] ?? '');
+      const paths = body.paths?.map((path) => toVirtual(path, scope.slice(2))) ?? null;
+      const { run, picked } = await runs.decide(id, {
+        verb,
+        paths,
+        operations: body.operations ?? null,
+        caller: { address, traceId },
+      });
+      const detail = await readAfterWrite(() => toRunDetail(host, run));
+      const decided = detail.operations
+        .filter(({ number }) => picked.includes(number))
+        .map(({ number, status, why }) => ({ number, status, why }));
+      return { ...detail, decided };
+    },
+  });
+}
 
-  const cancel = adminRoute('Dreams', {
+function cancelRoute({ host, runs, recover }: RunsRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/cancel',
     summary: 'Cancel a dream run',
@@ -143,8 +185,10 @@ export function runsRoutes(deps: {
       return await readAfterWrite(() => toRunDetail(host, run));
     },
   });
+}
 
-  const revert = adminRoute('Dreams', {
+function revertRoute({ host, runs }: RunsRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/revert',
     summary: 'Undo a dream run',
@@ -160,7 +204,10 @@ export function runsRoutes(deps: {
         reverted: files
           .filter((file) => !isLeft(file))
           .map(({ path, version, revisionId, why }) => ({
-            ...{ path, version: version ?? 0, revisionId, why },
+            path,
+            version: version ?? 0,
+            revisionId,
+            why,
           })),
         left: files
           .filter(isLeft)
@@ -168,23 +215,6 @@ export function runsRoutes(deps: {
       };
     },
   });
-
-  return [
-    list,
-    get,
-    decide(
-      'apply',
-      'Apply operations of a dream run',
-      'Those that the body names, else the preselected ones. Each is located again, on what the files hold now; one whose lines are gone is stale.',
-    ),
-    decide(
-      'reject',
-      'Reject operations of a dream run',
-      'Those that the body names, else all that wait. They are not proposed again while their lines stand.',
-    ),
-    cancel,
-    revert,
-  ];
 }
 
 async function findRun(dreams: PluginRuns, id: string): Promise<RunRecord> {

@@ -13,15 +13,21 @@ import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toUserView } from '../views.ts';
 import { AdminDreamUser } from './answers.ts';
 
-/** What dreaming has to say of users, and what one can ask of it for one of them. */
-export function usersRoutes(deps: {
+/** What the routes of users work with. */
+interface UsersRoutesOptions {
   host: Host;
   dreams: PluginRuns;
   settings: SettingsReader;
   runs: Runs;
-  isModelResting: () => boolean;
-}): RouteDefinition[] {
-  const { host, dreams, settings, runs } = deps;
+  /** What decides, beside the user, whether one is dreamed of; runs that were cut off are recovered. */
+  look: () => Promise<Circumstances>;
+}
+
+/** The users with the state of their dreaming, and what an operator can do for one of them. */
+export function usersRoutes(
+  options: Omit<UsersRoutesOptions, 'look'> & { isModelResting: () => boolean },
+): RouteDefinition[] {
+  const { host, settings, runs } = options;
 
   async function look(): Promise<Circumstances> {
     const held = await settings.read();
@@ -30,116 +36,125 @@ export function usersRoutes(deps: {
       settings: held,
       now: host.now(),
       hasModel: host.models.model !== null,
-      isModelResting: deps.isModelResting(),
+      isModelResting: options.isModelResting(),
     };
   }
 
-  return [
-    adminRoute('Dreams', {
-      method: 'GET',
-      path: '/v1/admin/dream/users',
-      summary: 'List users with the state of their dreaming',
-      description: 'By user id. Whoever is not dreamed at the next tick has a skipReason.',
-      querySchema: strictObject({
-        q: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 128,
-            description: 'Text that the user id contains.',
-          }),
-        ),
-        userIds: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 8_000,
-            description: 'Only these users, on one page: up to 50 ids, separated by commas.',
-          }),
-        ),
-        ...pageQuery,
-      }),
-      resultSchema: listOf(AdminDreamUser),
-      errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
-      async handle({ query }) {
-        return await answerList(query, {
-          list: 'dream-users',
-          sort: 'userId',
-          defaultOrder: 'asc',
-          async read(page) {
-            const circumstances = await look();
-            if (query.userIds !== undefined) {
-              const scopes = parseUserIds(query.userIds).map(toScope);
-              const users = await Promise.all(scopes.map((scope) => dreams.user(scope)));
-              const known = users.filter((user) => user !== null);
-              return { items: known.map((user) => toUserView(user, circumstances)), next: null };
-            }
-            const filter = query.q === undefined ? {} : { contains: query.q };
-            const { items, next } = await dreams.listUsers(filter, page);
-            return { items: items.map((user) => toUserView(user, circumstances)), next };
-          },
-          toItem: (view) => view,
-        });
-      },
+  const given = { ...options, look };
+  return [listRoute(given), pauseRoute(given), runRoute(given)];
+}
+
+function listRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
+    method: 'GET',
+    path: '/v1/admin/dream/users',
+    summary: 'List users with the state of their dreaming',
+    description: 'By user id. Whoever is not dreamed at the next tick has a skipReason.',
+    querySchema: strictObject({
+      q: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 128,
+          description: 'Text that the user id contains.',
+        }),
+      ),
+      userIds: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 8_000,
+          description: 'Only these users, on one page: up to 50 ids, separated by commas.',
+        }),
+      ),
+      ...pageQuery,
     }),
-    adminRoute('Dreams', {
-      method: 'PUT',
-      path: '/v1/admin/dream/users/:userId/paused',
-      summary: 'Pause or resume a user',
-      description: 'A paused user is skipped at every tick; a run under way goes on.',
-      bodySchema: strictObject({ paused: Type.Boolean() }),
-      resultSchema: AdminDreamUser,
-      errorCodes: ['INVALID_USER_ID'],
-      async handle({ params, body, address, traceId }) {
-        const scope = toScope(parseUserId(params['userId']));
-        const userId = scope.slice(2);
-        const { paused } = body;
-        await dreams.update({ scope, runId: null }, ({ user }) => ({
-          result: null,
-          user: { ...user, paused },
-          audit: {
-            action: 'dream.paused',
-            target: userId,
-            details: { paused },
-            caller: { address, traceId },
-          },
-        }));
-        const unknown = {
-          scope,
-          files: 0,
-          lastWriteAt: null,
-          lastQualifyingAt: null,
-          record: null,
-        };
-        const view = await readAfterWrite(async () => {
-          const user = (await dreams.user(scope)) ?? unknown;
-          return toUserView(user, await look());
-        });
-        // A user without memory has no scope yet, and is paused all the same.
-        return { ...view, paused };
-      },
-    }),
-    adminRoute('Dreams', {
-      method: 'POST',
-      path: '/v1/admin/dream/users/:userId/run',
-      summary: 'Dream of a user now',
-      description:
-        'Also when the user is paused, dreaming is disabled, or the grace period lasts: a person asked for it. The run goes on behind the answer.',
-      bodySchema: strictObject({
-        dryRun: Type.Optional(Type.Boolean({ description: 'Propose, and write nothing.' })),
-      }),
-      resultSchema: AdminDreamRunDetail,
-      status: 202,
-      errorCodes: ['INVALID_USER_ID', 'DREAM_RUNNING', 'MODEL_NOT_CONFIGURED', 'QUOTA_EXCEEDED'],
-      async handle({ params, body, address, traceId }) {
-        const userId = parseUserId(params['userId']);
-        const begun = await runs.request(userId, {
-          dryRun: body.dryRun ?? false,
-          settings: await settings.read(),
+    resultSchema: listOf(AdminDreamUser),
+    errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
+    async handle({ query }) {
+      return await answerList(query, {
+        list: 'dream-users',
+        sort: 'userId',
+        defaultOrder: 'asc',
+        async read(page) {
+          const circumstances = await look();
+          if (query.userIds !== undefined) {
+            const scopes = parseUserIds(query.userIds).map(toScope);
+            const users = await Promise.all(scopes.map((scope) => dreams.user(scope)));
+            const known = users.filter((user) => user !== null);
+            return { items: known.map((user) => toUserView(user, circumstances)), next: null };
+          }
+          const filter = query.q === undefined ? {} : { contains: query.q };
+          const { items, next } = await dreams.listUsers(filter, page);
+          return { items: items.map((user) => toUserView(user, circumstances)), next };
+        },
+        toItem: (view) => view,
+      });
+    },
+  });
+}
+
+function pauseRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
+    method: 'PUT',
+    path: '/v1/admin/dream/users/:userId/paused',
+    summary: 'Pause or resume a user',
+    description: 'A paused user is skipped at every tick; a run under way goes on.',
+    bodySchema: strictObject({ paused: Type.Boolean() }),
+    resultSchema: AdminDreamUser,
+    errorCodes: ['INVALID_USER_ID'],
+    async handle({ params, body, address, traceId }) {
+      const scope = toScope(parseUserId(params['userId']));
+      const userId = scope.slice(2);
+      const { paused } = body;
+      await dreams.update({ scope, runId: null }, ({ user }) => ({
+        result: null,
+        user: { ...user, paused },
+        audit: {
+          action: 'dream.paused',
+          target: userId,
+          details: { paused },
           caller: { address, traceId },
-        });
-        return await readAfterWrite(() => toRunDetail(host, begun));
-      },
+        },
+      }));
+      const unknown = {
+        scope,
+        files: 0,
+        lastWriteAt: null,
+        lastQualifyingAt: null,
+        record: null,
+      };
+      const view = await readAfterWrite(async () => {
+        const user = (await dreams.user(scope)) ?? unknown;
+        return toUserView(user, await look());
+      });
+      // A user without memory has no scope yet, and is paused all the same.
+      return { ...view, paused };
+    },
+  });
+}
+
+function runRoute({ host, settings, runs }: UsersRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
+    method: 'POST',
+    path: '/v1/admin/dream/users/:userId/run',
+    summary: 'Dream of a user now',
+    description:
+      'Also when the user is paused, dreaming is disabled, or the grace period lasts: a person asked for it. The run goes on behind the answer.',
+    bodySchema: strictObject({
+      dryRun: Type.Optional(Type.Boolean({ description: 'Propose, and write nothing.' })),
     }),
-  ];
+    resultSchema: AdminDreamRunDetail,
+    status: 202,
+    errorCodes: ['INVALID_USER_ID', 'DREAM_RUNNING', 'MODEL_NOT_CONFIGURED', 'QUOTA_EXCEEDED'],
+    async handle({ params, body, address, traceId }) {
+      const userId = parseUserId(params['userId']);
+      const begun = await runs.request(userId, {
+        dryRun: body.dryRun ?? false,
+        settings: await settings.read(),
+        caller: { address, traceId },
+      });
+      return await readAfterWrite(() => toRunDetail(host, begun));
+    },
+  });
 }
 
 /** The most users that one query names. */
