@@ -74,13 +74,26 @@ export function hashRow(revision: HashedRow): string {
 }
 
 function hashObject(revision: HashedRow): string {
-  const { hashFormat, id, version, action, actor, reason, tool, toolCallId, traceId } = revision;
-  const { runId, at, size, addedLines, removedLines, peerId, existedBefore, existsAfter } =
-    revision;
   const fields = {
-    ...{ hashFormat, id, path: toPhysicalPath(revision), version, action, actor, reason, tool },
-    ...{ toolCallId, traceId, runId, at, size, addedLines, removedLines, peerId },
-    ...{ existedBefore, existsAfter, seal: sealContent(revision) },
+    action: revision.action,
+    actor: revision.actor,
+    addedLines: revision.addedLines,
+    at: revision.at,
+    existedBefore: revision.existedBefore,
+    existsAfter: revision.existsAfter,
+    hashFormat: revision.hashFormat,
+    id: revision.id,
+    path: toPhysicalPath(revision),
+    peerId: revision.peerId,
+    reason: revision.reason,
+    removedLines: revision.removedLines,
+    runId: revision.runId,
+    seal: sealContent(revision),
+    size: revision.size,
+    tool: revision.tool,
+    toolCallId: revision.toolCallId,
+    traceId: revision.traceId,
+    version: revision.version,
   };
   const set = Object.entries(fields).filter(([, value]) => value !== null);
   set.sort(([one], [other]) => (one < other ? -1 : 1));
