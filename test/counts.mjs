@@ -67,7 +67,7 @@ function listMembers(name) {
  */
 function listOtherWriters() {
   return sources
-    .filter((source) => nameOf(source).startsWith('plugins/storage-knex/'))
+    .filter((source) => nameOf(source).startsWith('core/storage/'))
     .filter(
       (source) =>
         !/\/(index\/|write\/(log|mutation|mutate)|read\/observations)/.test(nameOf(source)),

@@ -374,7 +374,7 @@ export const databaseCases: readonly DatabaseCase[] = [
       await sleep(200);
       order.push('commit');
     });
-    await Promise.all([second]);
+    await second;
     assert.deepEqual(order, ['first', 'commit', 'second']);
   }),
 

@@ -492,7 +492,7 @@ function sortBlobs(blobs: readonly IndexBlob[]): IndexBlob[] {
 
 /** Bytes as hex: drivers give Buffers or plain arrays. */
 function toPlain(value: unknown): unknown {
-  // eslint-disable-next-line no-restricted-syntax -- a copy of a value
+   
   return JSON.parse(
     JSON.stringify(value, (_key, part: unknown) => {
       if (part instanceof Uint8Array) return Buffer.from(part).toString('hex');

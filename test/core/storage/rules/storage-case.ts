@@ -96,7 +96,7 @@ export async function everyPage<T>(
     items.push(...page.items);
     if (page.next === null) return items;
     // A cursor stores the key as JSON.
-    // eslint-disable-next-line no-restricted-syntax -- a copy of a value
+     
     after = JSON.parse(JSON.stringify(page.next)) as (string | number)[];
   }
 }
