@@ -360,7 +360,7 @@ export const databaseCases: readonly DatabaseCase[] = [
     await write((connection) => insertBudgets(connection, [['a', 0]]));
     const other = await openAgain();
     const order: string[] = [];
-    let second: Promise<void> | null = null;
+    const waiting: Promise<void>[] = [];
     const lock = async (connection: Connection, name: string) => {
       await connection.all(
         `select used from svc_budget where name = ?${connection.dialect.forUpdate}`,
@@ -370,11 +370,11 @@ export const databaseCases: readonly DatabaseCase[] = [
     };
     await commit(database, async (connection) => {
       await lock(connection, 'first');
-      second = commit(other, (its) => lock(its, 'second'));
+      waiting.push(commit(other, (its) => lock(its, 'second')));
       await sleep(200);
       order.push('commit');
     });
-    await second;
+    await Promise.all(waiting);
     assert.deepEqual(order, ['first', 'commit', 'second']);
   }),
 

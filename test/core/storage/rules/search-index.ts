@@ -492,7 +492,6 @@ function sortBlobs(blobs: readonly IndexBlob[]): IndexBlob[] {
 
 /** Bytes as hex: drivers give Buffers or plain arrays. */
 function toPlain(value: unknown): unknown {
-   
   return JSON.parse(
     JSON.stringify(value, (_key, part: unknown) => {
       if (part instanceof Uint8Array) return Buffer.from(part).toString('hex');

@@ -96,7 +96,6 @@ export async function everyPage<T>(
     items.push(...page.items);
     if (page.next === null) return items;
     // A cursor stores the key as JSON.
-     
     after = JSON.parse(JSON.stringify(page.next)) as (string | number)[];
   }
 }
