@@ -19,8 +19,15 @@ const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const [{ createFiles }, { createIdSource }, { noTrace }, { createStorage }] = await Promise.all([
+const [
+  { createFiles },
+  { createKnownErasures },
+  { createIdSource },
+  { noTrace },
+  { createStorage },
+] = await Promise.all([
   load('core/files/files.js'),
+  load('core/files/known-erasures.js'),
   load('core/ids/ids.js'),
   load('core/telemetry/tracer.js'),
   load('core/storage/storage.js'),
@@ -55,8 +62,10 @@ async function openWriter(database) {
   const isMysql = database.startsWith('mysql:');
   const real = createStorage(await (isMysql ? openMysql(database) : openSqlite(database)));
   const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
+  const erasures = createKnownErasures({ storage, async onEnd() {} });
   const files = createFiles({
     storage,
+    erasures,
     limits: { maxFileBytes: 262_144, maxBodyBytes: 1_048_576, maxFilesPerUser: 5_000 },
     sharedWrites: false,
     now,
@@ -68,6 +77,7 @@ async function openWriter(database) {
     health: { note() {} },
   });
   await storage.init({ log: quiet, now });
+  await erasures.look();
   /** @type {Record<string, (args: unknown, call: unknown) => Promise<unknown>>} */
   const tools = {
     memory_read: files.read,
