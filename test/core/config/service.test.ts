@@ -67,7 +67,7 @@ describe('createMemoryService', () => {
 
   it('refuses no configuration at all with the same words', () => {
     expect(() => createMemoryService(undefined as unknown as MemoryServiceConfig)).toThrow(
-      /storage is missing: pass a driver/,
+      /storage is missing: pass a database/,
     );
   });
 

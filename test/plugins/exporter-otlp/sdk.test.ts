@@ -16,7 +16,13 @@ async function copyAlone(): Promise<string> {
   const plugin = (await readdir(join(root, 'plugins/exporter-otlp'))).map(
     (name) => `plugins/exporter-otlp/${name}`,
   );
-  const core = ['errors', 'foreign-json', 'import-peer', 'proxy', 'take-text'];
+  const core = [
+    'errors',
+    'encoding/foreign-json',
+    'encoding/take-text',
+    'network/proxy',
+    'packages/import-peer',
+  ];
   for (const file of [...plugin, ...core.map((name) => `core/${name}.ts`)]) {
     const { outputText } = ts.transpileModule(await readFile(join(root, file), 'utf8'), {
       compilerOptions: {
