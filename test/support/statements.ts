@@ -98,7 +98,7 @@ let sending = 0;
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What stands between a store and its driver. */
 const BETWEEN =
-  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:dialect\.ts|drivers\/|kept-contents\.ts)|plugins\/storage-mysql\/(?:connections|dialect|knex)\.ts|core\/storage\/(?:knex-connection|schema\/row-sets|read\/page|read\/id-walk)\.ts)/;
+  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:dialect\.ts|drivers\/)|plugins\/storage-mysql\/(?:connections|dialect|knex)\.ts|core\/storage\/(?:knex-connection|schema\/row-sets|read\/kept-contents|read\/page|read\/id-walk)\.ts)/;
 
 /** The line of the service that sends a statement; `null` for a test's own statement. */
 function findOrigin(): string | null {
@@ -110,7 +110,7 @@ function findOrigin(): string | null {
     const name = relative(ROOT, file);
     if (file === '' || name.startsWith('..') || name.includes('node_modules')) continue;
     if (BETWEEN.test(name)) continue;
-    return name.startsWith('test/') ? null : `${name}:${row}`;
+    return /^(?:test|core\/testing)\//.test(name) ? null : `${name}:${row}`;
   }
   return 'an unknown line';
 }
