@@ -5,8 +5,6 @@ import type {
   HostMemory,
   HostModels,
   HostSettings,
-  HostWrite,
-  HostWriteOptions,
   Lease,
   Logger,
   Plugin,
@@ -14,7 +12,6 @@ import type {
   PluginHistory,
   PluginParts,
   PluginRuns,
-  ReadFile,
   RunTrace,
   TracedRun,
 } from '../contracts/plugin.ts';
@@ -22,12 +19,13 @@ import type { AuditRecord, EventRecord } from '../contracts/records.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { RunRecord } from '../contracts/runs.ts';
 import type { Storage } from '../contracts/storage.ts';
-import type { ToolDefinition, ToolRunner, Trace, WriteResult } from '../contracts/tool.ts';
+import type { ToolDefinition, ToolRunner } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { MemoryError } from '../errors.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
+import type { HostFiles } from '../files/host-files.ts';
 import { parseUserId, toScope } from '../files/paths.ts';
 import { runBudgetOf, userLeaseOf } from '../files/run-names.ts';
 import { isUuid } from '../ids/ids.ts';
@@ -54,16 +52,7 @@ export interface PluginHooks {
 /** What the host is made of: parts of the service, none of them a way around its rules. */
 export interface PluginHostDependencies {
   storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs'>;
-  files: {
-    hostWrite(
-      changes: readonly HostWrite[],
-      options: HostWriteOptions & { plugin: string },
-    ): Promise<readonly WriteResult[]>;
-    hostReads(
-      files: readonly ReadFile[],
-      options: { actor: string; runId: string; trace?: Trace },
-    ): Promise<void>;
-  };
+  files: HostFiles;
   history: PluginHistory;
   tools: ToolRunner;
   log: Logger;
