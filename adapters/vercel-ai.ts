@@ -146,7 +146,7 @@ function isFirstStep(prompt: Prompt): boolean {
 
 /**
  * Wraps a stream so that it waits for `onEnd` after its last part, before it fails, and when its reader stops
- * reading. An answer that fails in the middle counts too, because the app may store the part that arrived.
+ * reading. A partial answer counts as an answer, because the app may store it.
  */
 function watchEnd(
   stream: ReadableStream<StreamPart>,

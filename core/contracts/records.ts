@@ -62,8 +62,8 @@ export interface ScopeState {
   /** When the memory was erased last, for people. `null` if never. */
   erasedAt: number | null;
   /**
-   * The number of the scope's last erasure; 0 if it never was erased. Erasures are numbered in the order
-   * in which they are committed.
+   * The number of the scope's last erasure, or 0 if there was none. Numbers grow in the order of the
+   * commits.
    */
   erasureNumber: number;
   /** How many redactions changed a past version of a file. */

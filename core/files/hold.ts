@@ -58,8 +58,8 @@ export function checkNotErased(
 }
 
 /**
- * The error of a write whose user was erased meanwhile. The same code as during the erasure, since the
- * caller learns the same: a new call may succeed, and this one never will.
+ * The error for a write whose user was erased after the call began. It has the same code as during the
+ * erasure, because the advice is the same: make a new call, this one can never succeed.
  */
 export function memoryErased(scope: ScopeKey): MemoryError {
   return new MemoryError('MEMORY_HELD', 'The memory was erased after this call began.', {

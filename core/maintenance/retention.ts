@@ -97,7 +97,7 @@ interface RoundOptions {
  * One round:
  *
  * 1. Removes expired rows of the logs, and roll-ups of events.
- * 2. Puts pruned histories under a hash, then prunes revisions.
+ * 2. Adds missing hashes to histories that were pruned earlier, then prunes revisions.
  * 3. Removes expired dream runs.
  */
 async function runRound(

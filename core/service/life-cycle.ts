@@ -15,8 +15,8 @@ export type CoreState = 'created' | 'starting' | 'ready' | 'closing' | 'closed';
 /** How a service starts. */
 export interface StartOptions {
   /**
-   * Asks the models once, in the background and as cheaply as their protocols allow, whether they
-   * answer: the status says so, and the log where one does not. Default: they are not asked.
+   * Checks once, in the background, whether the models answer, with the cheapest request that each
+   * protocol allows. The status shows the result, and a failure is logged. Default: no check.
    */
   checkModels?: boolean;
 }

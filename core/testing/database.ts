@@ -485,7 +485,7 @@ export const databaseCases: readonly DatabaseCase[] = [
           const sql = `select name from svc_budget where ${dialect.containsText(both)}`;
           return (await connection.all(sql, [text])).length;
         }, {});
-      // The caller gives the text in lower case.
+      // `containsText` expects the text in lower case.
       assert.deepEqual(
         [
           await count('xay-'),

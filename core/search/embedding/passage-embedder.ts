@@ -49,7 +49,7 @@ export class PassageEmbedder {
   }
 
   /**
-   * Embeds some of the texts that wait:
+   * Embeds queued texts:
    *
    * 1. Claims texts.
    * 2. Ends the tasks whose text is gone.

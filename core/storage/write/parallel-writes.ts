@@ -65,10 +65,11 @@ interface Waiting {
 }
 
 /**
- * For a database that several transactions can write at once. Mutations that wait at the same time
- * share a transaction, and so its statements and its fsync. A shared transaction waits for no lock
- * of a scope: what it can't lock at once runs in a transaction of its own, and so do all of them if
- * it fails. So no call waits or fails because of another one.
+ * Writes for a database that runs several write transactions at once. Mutations that are queued at the
+ * same time share one transaction, with its statements and its fsync. A shared transaction never waits
+ * for the lock of a scope: a mutation whose scope is locked runs in its own transaction. If the shared
+ * transaction fails, each of its mutations runs in its own. So no call waits or fails because of
+ * another call.
  */
 export class ParallelWrites implements Writes {
   readonly #options: ParallelWritesOptions;
