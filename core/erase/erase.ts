@@ -80,7 +80,9 @@ export function createErasures(deps: {
 }): Erasures {
   const { storage, ids, known, log, now, lookMs = LOOK_MS } = deps;
   const heldWork = createHeldWork('erase', {
-    ...{ storage, log, now },
+    storage,
+    log,
+    now,
     goOn: (hold) => work(requireErasure(storage), { hold }, { address: null, traceId: null }),
   });
   /** Other instances may serve the same database, unless it is a file. */
@@ -92,11 +94,19 @@ export function createErasures(deps: {
     const tables = await erasure.count(scope);
     const readers = await findReaders(storage, scope);
     return {
-      ...{ dryRun: true, userId, erasedAt: null, tables, auditRows: 0, left: tables },
+      dryRun: true,
+      userId,
+      erasedAt: null,
+      tables,
+      auditRows: 0,
+      left: tables,
       erasedBefore: toTimeOrNull(await erasure.erasedAt(scope)),
-      ...{ chainHead: await readChainHead(storage, scope), ...toReaders({ readers }) },
-      ...{ pending: [], copies: await listCopies(storage) },
-      ...{ keeps: KEEPS, mayRemain: await mayRemain(erasure) },
+      chainHead: await readChainHead(storage, scope),
+      ...toReaders({ readers }),
+      pending: [],
+      copies: await listCopies(storage),
+      keeps: KEEPS,
+      mayRemain: await mayRemain(erasure),
     };
   }
 
@@ -163,7 +173,10 @@ export function createErasures(deps: {
           action: 'users.erase',
           target: userId,
           details: {
-            ...{ step: 'end', tables: sum(progress.tables, removed), auditRows, chainHead },
+            step: 'end',
+            tables: sum(progress.tables, removed),
+            auditRows,
+            chainHead,
             ...(erasure.file === undefined ? {} : { pending: [DATABASE_FILE] }),
             // Who asked for the erasure may not get the answer.
             ...toReaders(progress),
@@ -178,11 +191,19 @@ export function createErasures(deps: {
     const pending = await deps.rewriter.settle();
     const left = await erasure.count(scope);
     return {
-      ...{ dryRun: false, userId, erasedAt: toTime(at) },
+      dryRun: false,
+      userId,
+      erasedAt: toTime(at),
       erasedBefore: toTimeOrNull(progress.erasedBefore),
-      ...{ tables: sum(progress.tables, last), auditRows, left, chainHead },
-      ...{ ...toReaders(progress), pending, copies },
-      ...{ keeps: KEEPS, mayRemain: await mayRemain(erasure) },
+      tables: sum(progress.tables, last),
+      auditRows,
+      left,
+      chainHead,
+      ...toReaders(progress),
+      pending,
+      copies,
+      keeps: KEEPS,
+      mayRemain: await mayRemain(erasure),
     };
   }
 
@@ -208,15 +229,25 @@ export function createErasures(deps: {
       if (isShared) await sleep(lookMs);
       const startedAt = now();
       const hold: HoldRecord = {
-        ...{ scope, id: randomUUID(), kind: 'erase', progressAt: startedAt },
+        scope,
+        id: randomUUID(),
+        kind: 'erase',
+        progressAt: startedAt,
         details: {
-          ...{ startedAt, erasedBefore: await erasure.erasedAt(scope) },
-          ...{ chainHead: await readChainHead(storage, scope) },
-          ...{ readers: null, tables: {}, auditRows: 0, removeCopies: goCopies },
+          startedAt,
+          erasedBefore: await erasure.erasedAt(scope),
+          chainHead: await readChainHead(storage, scope),
+          readers: null,
+          tables: {},
+          auditRows: 0,
+          removeCopies: goCopies,
         },
       };
       const audit = toAuditRecord(ids, {
-        ...{ action: 'users.erase', target: userId, details: { step: 'begin' }, ...caller },
+        action: 'users.erase',
+        target: userId,
+        details: { step: 'begin' },
+        ...caller,
       });
       const { other, number } = await erasure.begin(hold, audit);
       if (other !== null) throw memoryHeld(other);

@@ -105,8 +105,23 @@ function hashArray(revision: HashedRow): string {
   const { size, addedLines, removedLines, peerId, existedBefore, existsAfter } = revision;
   return hashText(
     JSON.stringify([
-      ...[id, toPhysicalPath(revision), version, action, actor, reason, tool, toolCallId, traceId],
-      ...[runId, at, size, addedLines, removedLines, peerId, existedBefore, existsAfter],
+      id,
+      toPhysicalPath(revision),
+      version,
+      action,
+      actor,
+      reason,
+      tool,
+      toolCallId,
+      traceId,
+      runId,
+      at,
+      size,
+      addedLines,
+      removedLines,
+      peerId,
+      existedBefore,
+      existsAfter,
       sealContent(revision),
     ]),
   );

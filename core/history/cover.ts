@@ -33,8 +33,11 @@ export async function coverFiles({
     },
     audit: (files) =>
       toAuditRecord(ids, {
-        ...{ action: 'revisions.cover', target: 'all', details: { files } },
-        ...{ address: null, traceId: null },
+        action: 'revisions.cover',
+        target: 'all',
+        details: { files },
+        address: null,
+        traceId: null,
       }),
   };
   let total = 0;

@@ -97,7 +97,11 @@ export function applyDelta(newer: string, delta: Delta): string {
 export function blankDelta({ hunks }: Delta): Delta {
   return {
     hunks: hunks.map(({ start, removed, addedLines }) => ({
-      ...{ start, removed, addedLines, prefix: 0, suffix: 0 },
+      start,
+      removed,
+      addedLines,
+      prefix: 0,
+      suffix: 0,
       text: '\n'.repeat(addedLines),
     })),
   };

@@ -34,7 +34,8 @@ export async function listChanges(
       let length = 0;
       let examined = 0;
       for await (const [before, present] of walkPairs(parts, scope, {
-        ...{ from, to },
+        from,
+        to,
         after: after === null ? null : String(after[0]),
       })) {
         const changed = await compare(parts, before, present);

@@ -77,7 +77,9 @@ export async function redactRevision(
       action: 'revisions.redact',
       target: revision.id,
       details: {
-        ...{ path: answer.path, versions: [...plan.redacted], reason },
+        path: answer.path,
+        versions: [...plan.redacted],
+        reason,
         ...(erasure.file === undefined ? {} : { pending: [DATABASE_FILE] }),
       },
       ...caller,
@@ -167,7 +169,9 @@ async function planRedaction(deps: HistoryParts, target: Target): Promise<Redact
       ...row,
       ...step,
       redacted: true,
-      ...{ hash: null, contentSalt: null, contentSeal },
+      hash: null,
+      contentSalt: null,
+      contentSeal,
     });
   }
   return { target, redacted, from: inOrder(from), to: inOrder(to) };
@@ -264,11 +268,13 @@ async function toAnswer(
     unchanged: redacted.size === 0,
     path: toPhysicalPath(key),
     revisions: to.map(({ id, version }) => ({
-      ...{ id, version },
+      id,
+      version,
       loses: !redacted.has(version) ? 'before' : redacted.has(version - 1) ? 'both' : 'after',
     })),
     peers,
-    ...{ pending: [], copies: [] },
+    pending: [],
+    copies: [],
     mayRemain: [...(storage.erasure?.mayRemain ?? []), ...MAY_REMAIN, ...(await nameLeftovers())],
   };
 }

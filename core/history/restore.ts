@@ -92,7 +92,9 @@ export function createRestores(deps: {
 }): Restores {
   const { storage, files, revisions, log, now } = deps;
   const heldWork = createHeldWork('restore', {
-    ...{ storage, log, now },
+    storage,
+    log,
+    now,
     goOn: (hold) =>
       workHeld({ hold, isTaken: true }, toGoal(hold), { address: null, traceId: null }),
   });

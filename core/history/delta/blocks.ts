@@ -57,8 +57,14 @@ export function diffBlocks(older: string, newer: string): Differences {
   const isComparable = Math.min(olderCount, newerCount) > 0 && Math.max(olderCount, newerCount) > 1;
   if (!isComparable || olderCount + newerCount > COMPARED_LINES) {
     differences.blocks.push({
-      ...{ olderLine: skipped, olderLines: olderCount, olderFrom: prefix, olderTo },
-      ...{ newerLine: skipped, newerLines: newerCount, newerFrom: prefix, newerTo },
+      olderLine: skipped,
+      olderLines: olderCount,
+      olderFrom: prefix,
+      olderTo,
+      newerLine: skipped,
+      newerLines: newerCount,
+      newerFrom: prefix,
+      newerTo,
     });
     return differences;
   }

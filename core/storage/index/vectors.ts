@@ -319,7 +319,10 @@ async function complete(
     await insertRecords(
       connection,
       vectors.map((one) => ({
-        ...{ ...one, scopeId, modelId: key.id, generation },
+        ...one,
+        scopeId,
+        modelId: key.id,
+        generation,
         dimensions: key.dimensions,
       })),
       { into: VECTORS, conflict: { update: ['generation', 'dimensions', 'vector'] } },

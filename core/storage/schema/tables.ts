@@ -6,10 +6,7 @@ import { MIGRATIONS } from './migrations/list.ts';
  * The row of a scope holds counters, and why its writes wait. Rows of leases, budgets and the audit
  * are removed, or changed, one by one.
  */
-const KEPT = new Set([
-  ...['svc_scope', 'svc_scope_hold'],
-  ...['svc_lease', 'svc_budget', 'svc_admin_audit'],
-]);
+const KEPT = new Set(['svc_scope', 'svc_scope_hold', 'svc_lease', 'svc_budget', 'svc_admin_audit']);
 const LAST = new Set(['svc_file']);
 const tables = foldTables(MIGRATIONS);
 

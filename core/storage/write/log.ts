@@ -200,8 +200,11 @@ function countReads(access: readonly AccessRecord[]): FileStat[] {
     for (const counted of isRead ? [fileNo, 0] : [0]) {
       const key = `${scope} ${counted}`;
       const stat = stats.get(key) ?? {
-        ...{ scope, fileNo: counted, reads: 0 },
-        ...{ lastReadAt: null, lastShownAt: null },
+        scope,
+        fileNo: counted,
+        reads: 0,
+        lastReadAt: null,
+        lastShownAt: null,
       };
       if (isRead) {
         stat.reads += 1;

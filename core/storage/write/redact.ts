@@ -11,8 +11,13 @@ import { uncover } from './uncover.ts';
 
 /** What a redaction changes of a row. */
 const CHANGED = [
-  ...['redacted', 'redacted_before', 'hash', 'content_salt', 'content_seal'],
-  ...['delta', 'keyframe'],
+  'redacted',
+  'redacted_before',
+  'hash',
+  'content_salt',
+  'content_seal',
+  'delta',
+  'keyframe',
 ];
 
 /** Replaces revisions of one file under the lock of its scope. */

@@ -70,7 +70,9 @@ async function convertProposals({ knex }: KnexConnection): Promise<void> {
           outcome: waiting > 0 ? 'waiting' : 'no_op',
           // Operations wait from the end of their run on: nobody has had the time to look at these.
           ended_at: Date.now(),
-          ...{ applied: 0, waiting, is_waiting: waiting > 0 ? 1 : 0 },
+          applied: 0,
+          waiting,
+          is_waiting: waiting > 0 ? 1 : 0,
           details: JSON.stringify(details),
         });
     }
@@ -116,25 +118,44 @@ function convertDetails(earlier: Earlier): { details: object; waiting: number } 
     const add = to.added.length === 0 ? null : { path: to.path, heading, lines: to.added };
     const sources = kind === 'merge' && from.beside !== null ? [from.beside] : [];
     return toOperation(index + 1, {
-      ...{ kind: isOwn ? kind : 'index', reason: all?.reason ?? from.reason },
-      ...{ remove: from.removed, add, sources, headings: { from: from.headings, to: to.headings } },
+      kind: isOwn ? kind : 'index',
+      reason: all?.reason ?? from.reason,
+      remove: from.removed,
+      add,
+      sources,
+      headings: { from: from.headings, to: to.headings },
     });
   });
   const dropped = operations
     .filter(({ status }) => status === 'dropped')
     .map(({ kind, reason, paths, check, why }, index) => ({
       ...toOperation(waiting.length + index + 1, {
-        ...{ kind, reason, add: null, sources: [], headings: { from: [], to: [] } },
+        kind,
+        reason,
+        add: null,
+        sources: [],
+        headings: { from: [], to: [] },
         remove: paths.map((path) => ({ path, line: null, text: '' })),
       }),
-      ...{ status: 'dropped', guard: check, why, isPreselected: false },
+      status: 'dropped',
+      guard: check,
+      why,
+      isPreselected: false,
     }));
   const { maxWrites = 1, traceId = null } = earlier;
   return {
     waiting: waiting.length,
     details: {
-      ...{ operations: [...waiting, ...dropped], malformed, repeated: 0, leftOut, parts: [] },
-      ...{ maxWrites, verifier: null, traceId, writing: null, reverted: [] },
+      operations: [...waiting, ...dropped],
+      malformed,
+      repeated: 0,
+      leftOut,
+      parts: [],
+      maxWrites,
+      verifier: null,
+      traceId,
+      writing: null,
+      reverted: [],
     },
   };
 }
@@ -158,8 +179,13 @@ function toOperation(
     remove: remove.map(toView),
     add: add === null ? null : { ...add, heading: toTrail(headings.to) },
     sources: sources.map(toView),
-    ...{ class: 'meaning', signals: [], verdict: null, guard: null },
-    ...{ status: 'waiting', isPreselected: true, why: 'it was proposed by an earlier version' },
+    class: 'meaning',
+    signals: [],
+    verdict: null,
+    guard: null,
+    status: 'waiting',
+    isPreselected: true,
+    why: 'it was proposed by an earlier version',
     // Its lines are located when somebody applies it.
     isUnlocated: true,
   };
@@ -243,7 +269,9 @@ function listChanges({
           ? change.headings
           : [...change.headings, own.replace(/^#+\s+/, '').trim()];
       return {
-        ...{ ...change, headings, added: change.added.filter(isFact) },
+        ...change,
+        headings,
+        added: change.added.filter(isFact),
         removed: change.removed.filter(({ text }) => text.trim() !== ''),
       };
     })
