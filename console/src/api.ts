@@ -260,7 +260,8 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
       }
       if (summary === null) {
         throw new ApiError(0, {
-          ...{ code: 'SERVICE_UNREACHABLE', retryable: true },
+          code: 'SERVICE_UNREACHABLE',
+          retryable: true,
           message: 'The connection broke before the import had ended. It can be repeated.',
         });
       }

@@ -24,7 +24,8 @@ export type CallKind = keyof typeof TOOLS;
 /** The parameters of the address that name a selection. */
 export function toCallQuery({ since, until, kind, tool }: CallSelection): Record<string, string> {
   return {
-    ...{ callsSince: since, callsUntil: until },
+    callsSince: since,
+    callsUntil: until,
     ...(kind && { callsOf: kind }),
     ...(tool !== undefined && { callsTool: tool }),
   };
@@ -35,7 +36,8 @@ export function readCallQuery(query: LocationQuery): CallSelection | null {
   const { callsSince, callsUntil, callsOf, callsTool } = query;
   if (typeof callsSince !== 'string' || typeof callsUntil !== 'string') return null;
   return {
-    ...{ since: callsSince, until: callsUntil },
+    since: callsSince,
+    until: callsUntil,
     ...(typeof callsOf === 'string' && callsOf in TOOLS && { kind: callsOf as CallKind }),
     ...(typeof callsTool === 'string' && { tool: callsTool }),
   };

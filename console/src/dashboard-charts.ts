@@ -105,7 +105,8 @@ export function toLatencyChart(
   const tools = found?.tools ?? [];
   const linkOf = (tool: string | null, at: string) =>
     callsAt(place, {
-      ...{ since: at, until: endOf(at, found?.bucket) },
+      since: at,
+      until: endOf(at, found?.bucket),
       ...(tool !== null && { tool }),
     });
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');

@@ -21,7 +21,9 @@ export const formatDay = formatterOf({ day: 'numeric', month: 'short', year: 'nu
 
 /** `16:25:47.120`, to the millisecond. */
 export const formatClock = formatterOf({
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
   fractionalSecondDigits: 3,
 });
 

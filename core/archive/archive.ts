@@ -60,7 +60,8 @@ export function createArchive(deps: ImportDependencies & ExportDependencies): Ar
       const { items, itemsOf, skipped } = archive;
       const imported = await importMemory(deps, archive.open, {
         ...options,
-        ...{ from: archive.from, goesOn: true },
+        from: archive.from,
+        goesOn: true,
       });
       const source = { from: archive.from, items, skipped };
       return reportItems({ ...source, itemsOf: (path) => itemsOf.get(path) ?? 0 }, imported);

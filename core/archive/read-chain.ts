@@ -107,7 +107,12 @@ export class ChainReader {
     const { scope } = this;
     const newest = this.#newest === '' ? null : this.#newest;
     return {
-      ...{ type: 'chain', scope, head: head.head, after: head.after, newest, absent },
+      type: 'chain',
+      scope,
+      head: head.head,
+      after: head.after,
+      newest,
+      absent,
       isLast: head.last,
     };
   }

@@ -105,12 +105,15 @@ export function createAdminFiles(
       const { reason, target, qualifies, held, knownErasure } = options;
       const { action = 'revisions.revert', details } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
-        ...{ key, ifVersion, change: revertTo(content, reason) },
+        key,
+        ifVersion,
+        change: revertTo(content, reason),
       }));
       const keys = prepared.map(({ key }) => key);
       const write = {
         ...adminWrite<AdminWritten[]>(keys, { ...caller, action, target, details }),
-        ...{ held, knownErasure },
+        held,
+        knownErasure,
       };
       write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {

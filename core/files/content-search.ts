@@ -40,7 +40,9 @@ export function createContentSearch({ storage, ids }: { storage: Storage; ids: I
     const { q, userId } = query;
     const scope = userId === undefined ? null : toScope(parseUserId(userId));
     const identity = {
-      ...{ list: 'content-search', sort: 'path', defaultOrder: 'asc' as const },
+      list: 'content-search',
+      sort: 'path',
+      defaultOrder: 'asc' as const,
       filters: { q, userId },
     };
     const { limit, after } = parsePage(query, identity);
@@ -120,8 +122,10 @@ async function* walkScope(
 function toFound(file: FileRecord): Pick<FoundFile, 'path' | 'userId' | 'version' | 'updatedAt'> {
   const { scope, version, updatedAt } = file;
   return {
-    ...{ path: toPhysicalPath(file), userId: toUserId(scope) },
-    ...{ version, updatedAt: toTime(updatedAt) },
+    path: toPhysicalPath(file),
+    userId: toUserId(scope),
+    version,
+    updatedAt: toTime(updatedAt),
   };
 }
 

@@ -102,7 +102,11 @@ export function createHostFiles(
       };
       const rows = read.map(({ userId, path, fileNo, revisionId, version = null, lines }) => ({
         scope: toScope(parseUserId(userId)),
-        ...{ userId, path, fileNo, revisionId, version },
+        userId,
+        path,
+        fileNo,
+        revisionId,
+        version,
         action: 'read' as const,
         lines: lines === undefined ? null : formatLines(lines),
       }));

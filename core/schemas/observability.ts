@@ -291,7 +291,9 @@ export const HygieneReport = strictObject({
 export type HygieneReport = Static<typeof HygieneReport>;
 /** How many findings there are in the memory of a user. */
 export const UserHygiene = strictObject({
-  ...{ userId: userIdSchema, filesChecked: count(), files: count() },
+  userId: userIdSchema,
+  filesChecked: count(),
+  files: count(),
   counts: HygieneReport.properties.counts,
   severities: HygieneReport.properties.severities,
 });

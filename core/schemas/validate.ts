@@ -20,8 +20,10 @@ const NAME_LIMIT = 100;
 // Two services with the same plugin compile the same $id twice: schemas are not cached by it. The
 // strict mode refuses what is unknown; the schema of schemas would take longer to compile than ours.
 const options = {
-  ...{ strict: true, allowUnionTypes: true },
-  ...{ addUsedSchema: false, validateSchema: false },
+  strict: true,
+  allowUnionTypes: true,
+  addUsedSchema: false,
+  validateSchema: false,
 } as const;
 const quick = addRules(new Ajv2020(options));
 /** It makes an object for each fault, without a limit. */

@@ -22,7 +22,10 @@ await tell(
     });
     const system = 'You plan visits.';
     const { text } = await generateText({
-      ...{ model, system, prompt, tools },
+      model,
+      system,
+      prompt,
+      tools,
       stopWhen: stepCountIs(10),
     });
     return text;

@@ -58,7 +58,8 @@ export async function decideOnRun(
   const request = { operations: picked, memory, maxWrites: null, isLogged };
   const plan = await planWrite(host, request);
   return await commitWrite(context, run, request, {
-    ...{ plan, states },
+    plan,
+    states,
     end: (rows, written) => settle(rows, written, []),
   });
 }

@@ -82,7 +82,12 @@ async function makeProposal(
     });
   };
   const proposal = await propose(context, run, {
-    ...{ user, mode, dryRun, settings, deadline, isAsked: origin === 'manual' },
+    user,
+    mode,
+    dryRun,
+    settings,
+    deadline,
+    isAsked: origin === 'manual',
     meter: {
       reserve: (tokens) => spend(tokens),
       correct: spend,
@@ -123,7 +128,8 @@ async function writeProposal(
   }));
   const { reviewCursor } = proposal.snapshot;
   await commitWrite(context, run, request, {
-    ...{ plan, states: ['running'] },
+    plan,
+    states: ['running'],
     end: (rows, written) => ({
       result: null,
       ...toWritten(rows, written, { reviewCursor, now: host.now() }),

@@ -64,7 +64,11 @@ export function toQueued(
   const { origin, dryRun, settings, now, fence } = options;
   return {
     ...run,
-    ...{ origin, dryRun, fence, mode: settings.dream_mode, createdAt: now },
+    origin,
+    dryRun,
+    fence,
+    mode: settings.dream_mode,
+    createdAt: now,
     promptVersion: PROMPT_VERSION,
     details: JSON.stringify(newDetails(settings.dream_max_writes)),
   };
@@ -340,7 +344,10 @@ function withoutWaiting(run: RunRecord, why: string): RunRecord {
 function toSucceeded(user: RunUserRecord, run: RunRecord, now: number): RunUserRecord {
   return {
     ...withEnd(user, run, now),
-    ...{ watermark: run.watermark, failures: 0, retryAt: null, error: null },
+    watermark: run.watermark,
+    failures: 0,
+    retryAt: null,
+    error: null,
   };
 }
 

@@ -59,8 +59,17 @@ export interface RunDetails {
 /** Of a run that has proposed nothing yet. */
 export function newDetails(maxWrites: number): RunDetails {
   return {
-    ...{ operations: [], malformed: 0, repeated: 0, leftOut: [], parts: [], maxWrites },
-    ...{ verifier: null, traceId: null, written: [], writing: null, reverted: [] },
+    operations: [],
+    malformed: 0,
+    repeated: 0,
+    leftOut: [],
+    parts: [],
+    maxWrites,
+    verifier: null,
+    traceId: null,
+    written: [],
+    writing: null,
+    reverted: [],
   };
 }
 
@@ -95,9 +104,16 @@ function fromEarlier(earlier: EarlierOperation, number: number): RunOperation {
   const toLine = (path: string) => ({ path, line: null, heading: null, text: '', at: null });
   return {
     operation: { number, kind, reason, remove: [], add: null, sources: [] },
-    ...{ remove: paths.map(toLine), add: null, sources: [] },
-    ...{ class: 'meaning', signals: [], verdict: null },
-    ...{ status, guard: check, why, isPreselected: false },
+    remove: paths.map(toLine),
+    add: null,
+    sources: [],
+    class: 'meaning',
+    signals: [],
+    verdict: null,
+    status,
+    guard: check,
+    why,
+    isPreselected: false,
   };
 }
 

@@ -123,7 +123,9 @@ export async function propose(
     return toRunOperation(one, { verdict: said, mode, dryRun });
   });
   return {
-    ...{ snapshot, memory, operations },
+    snapshot,
+    memory,
+    operations,
     malformed: parsed.malformed.length,
     repeated: mended.length - fresh.length,
     verifier: verdicts === null ? null : (host.models.verifier?.model ?? null),
@@ -165,7 +167,11 @@ async function readSnapshot(
   reading.end({ files: files.length });
   await host.memory.logReads(
     files.map(({ path, fileNo, revisionId, version, content, shown }) => ({
-      ...{ userId, path: path.slice('user/'.length), fileNo, revisionId, version },
+      userId,
+      path: path.slice('user/'.length),
+      fileNo,
+      revisionId,
+      version,
       lines:
         shown === undefined
           ? [{ startLine: 1, endLine: countLines(content) }]

@@ -20,7 +20,11 @@ const REVERTIBLE = ['completed', 'failed', 'canceled'] as const;
 const LOG_TRIES = 3;
 /** A file of which no revision of the run is left. */
 const GONE: Omit<RevertedFile, 'path'> = {
-  ...{ outcome: 'gone', version: null, revisionId: null, diff: '', diffOmitted: false },
+  outcome: 'gone',
+  version: null,
+  revisionId: null,
+  diff: '',
+  diffOmitted: false,
   why: 'Its earlier content is not kept any more.',
 };
 
@@ -118,11 +122,17 @@ async function takeOutEntries(
     }
     try {
       const change = {
-        ...{ userId: run.userId, path: DREAM_LOG, content: rest, ifVersion: log.version },
-        ...{ reason: `Reverts dream run ${run.id}.`, isRevert: true },
+        userId: run.userId,
+        path: DREAM_LOG,
+        content: rest,
+        ifVersion: log.version,
+        reason: `Reverts dream run ${run.id}.`,
+        isRevert: true,
       };
       const [written] = await host.write([change], {
-        ...{ actor: 'admin', runId: run.id, trace: run.trace },
+        actor: 'admin',
+        runId: run.id,
+        trace: run.trace,
         guards: [run.kept.lease.guard],
       });
       const { version = null, revisionId = null } = written ?? {};

@@ -125,9 +125,15 @@ export async function finishRun(
   const { state, outcome, mode, filesTouched, writes, applied, dropped } = run;
   const { inputTokens, outputTokens } = run;
   trace.finish(error, {
-    ...{ state, mode, files: filesTouched, writes, applied, dropped },
+    state,
+    mode,
+    files: filesTouched,
+    writes,
+    applied,
+    dropped,
     ...(outcome === null ? {} : { outcome }),
-    ...{ inputTokens, outputTokens },
+    inputTokens,
+    outputTokens,
   });
 }
 

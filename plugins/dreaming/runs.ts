@@ -199,7 +199,8 @@ async function beginRun(
       const next: RunUserRecord = { ...record, ...begun };
       const audit = { action: 'dream.run', target: userId, details: { runId: id, dryRun } };
       return {
-        ...{ result: run, run },
+        result: run,
+        run,
         ...(dryRun ? {} : { user: next }),
         ...(caller === null ? {} : { audit: { ...audit, caller } }),
       };

@@ -33,7 +33,10 @@ export function parsePlace(text: string | null, watermark: number | null): Readi
     return { changedAt: watermark ?? -1, changedKey: 'z', rotationKey: '', waited: 0, ...large };
   }
   return {
-    ...{ changedAt: Number(changedAt), changedKey, rotationKey, waited: Number(waited) },
+    changedAt: Number(changedAt),
+    changedKey,
+    rotationKey,
+    waited: Number(waited),
     ...large,
   };
 }

@@ -113,7 +113,10 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
   const { operation, add, verdict, status, guard, why } = one;
   const toLines = (lines: readonly LineView[]) =>
     lines.map(({ path, line, heading, text, at }) => ({
-      ...{ path: toPhysical(path, userId), line, heading, text },
+      path: toPhysical(path, userId),
+      line,
+      heading,
+      text,
       at: toTimeOrNull(at),
     }));
   return {
@@ -127,7 +130,10 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
     class: one.class,
     signals: [...one.signals],
     repaired: [...(operation.repaired ?? [])],
-    ...{ verdict, status, guard, why },
+    verdict,
+    status,
+    guard,
+    why,
     // A run that has not ended shows what it is about to write: nobody decides on that.
     preselected: one.isPreselected && run.isWaiting,
     applicable: run.state === 'completed' && !run.dryRun && isApplicable(one),

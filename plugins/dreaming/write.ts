@@ -113,7 +113,10 @@ export async function commitWrite<R>(
     checkStop(run);
     try {
       await host.write(log === null ? files : [...files, log], {
-        ...{ runId: id, trace, actor: ACTOR, tool: 'memory_patch' },
+        runId: id,
+        trace,
+        actor: ACTOR,
+        tool: 'memory_patch',
         guards: [kept.lease.guard, ...budget],
         with(written, current) {
           const paths = written.filter(({ unchanged }) => !unchanged).map(({ path }) => path);
@@ -165,7 +168,9 @@ function toOutcome({ applied, stale, overBudget }: WritePlan): Omit<WrittenOpera
 /** Why the operations of a plan can't be written now: the user's quota, for one. */
 function toHeld({ applied }: WritePlan, why: string): WrittenOperations {
   return {
-    ...{ applied: new Set(), stale: new Map(), paths: [] },
+    applied: new Set(),
+    stale: new Map(),
+    paths: [],
     held: new Map(applied.map(({ operation }) => [operation.number, why])),
   };
 }
@@ -202,7 +207,9 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
   let after: string | null = null;
   for (;;) {
     const page: readonly { path: string }[] = await host.memory.list(scope, {
-      ...{ prefix: '', after, limit: PAGE },
+      prefix: '',
+      after,
+      limit: PAGE,
     });
     for (const { path } of page) paths.add(`user/${path}`);
     if (page.length < PAGE) return paths;
@@ -242,7 +249,8 @@ async function toLogWrite(
 ): Promise<HostWrite | null> {
   const log = await host.memory.read(scope, DREAM_LOG.slice('user/'.length));
   const entry = {
-    ...{ runId: id, at: host.now() },
+    runId: id,
+    at: host.now(),
     files: files.map(({ path }) => ({ path, what: countKinds(applied, path) })),
   };
   const content = toLogged(log?.content ?? null, entry, host.settings.maxFileBytes);

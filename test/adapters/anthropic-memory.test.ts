@@ -171,10 +171,16 @@ describe('the memory tool', () => {
   ])('edits a file that ends its lines with %j as one with \\n', async (lineEnd) => {
     const path = '/memories/a.md';
     const command = (old_str: string, new_str: string): Command => ({
-      ...{ command: 'str_replace', path, old_str, new_str },
+      command: 'str_replace',
+      path,
+      old_str,
+      new_str,
     });
     const insert = (insert_line: number, insert_text: string): Command => ({
-      ...{ command: 'insert', path, insert_line, insert_text },
+      command: 'insert',
+      path,
+      insert_line,
+      insert_text,
     });
     const steps = (text: string): Command[] => [
       { command: 'create', path, file_text: text },

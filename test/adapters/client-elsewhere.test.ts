@@ -61,8 +61,17 @@ describe('MemoryClient', () => {
     const exported: { MemoryClient?: unknown } = {};
     // The minimum that server runtimes agreed on: https://min-common-api.proposal.wintertc.org
     const edge = vm.createContext({
-      ...{ fetch, Headers, Request, Response, URL, AbortController, AbortSignal },
-      ...{ setTimeout, clearTimeout, crypto, exports: exported },
+      fetch,
+      Headers,
+      Request,
+      Response,
+      URL,
+      AbortController,
+      AbortSignal,
+      setTimeout,
+      clearTimeout,
+      crypto,
+      exports: exported,
     });
     vm.runInContext(outputText, edge);
     const work = vm.runInContext(WORK, edge) as (...args: unknown[]) => Promise<string>;

@@ -39,7 +39,8 @@ function record(tools: ToolRunner): ToolRunner & { kept: Kept[]; keys: string[] 
   const kept: Kept[] = [];
   const keys: string[] = [];
   return {
-    ...{ kept, keys },
+    kept,
+    keys,
     listTools: () => tools.listTools(),
     execute(name, request: ToolRequest) {
       if (name === 'memory_remember') {
@@ -91,7 +92,8 @@ const vercel = (
         middleware: isInside ? both : both.toReversed(),
       }),
       tools: await toVercelAiTools(service.tools, { userId }),
-      ...{ stopWhen: ai.stepCountIs(10), maxRetries: 0 },
+      stopWhen: ai.stepCountIs(10),
+      maxRetries: 0,
     };
     const messages: Messages = [];
     let text = '';
@@ -160,7 +162,8 @@ describe.each(AGENTS)('$name', ({ run }) => {
 
   it('gives what the user said to memory, once a turn and without a wait, and nothing else', async () => {
     await service.tools.execute('memory_write', {
-      ...{ context: { userId }, arguments: { path: 'user/tea.md', content: 'Drinks tea.\n' } },
+      context: { userId },
+      arguments: { path: 'user/tea.md', content: 'Drinks tea.\n' },
     });
     const runner = record(service.client());
     const recall = { place: 'user' as const };
@@ -218,7 +221,8 @@ describe.each(AGENTS)('$name', ({ run }) => {
 
   it('keeps what the user said in the inbox, once, and files it where the model says', async () => {
     await service.tools.execute('memory_write', {
-      ...{ context: { userId }, arguments: { path: 'user/profile.md', content: PROFILE } },
+      context: { userId },
+      arguments: { path: 'user/profile.md', content: PROFILE },
     });
     const said = ['The user now prefers coffee.'];
     const options = { conversation: 'c-3' };
@@ -364,7 +368,8 @@ it.each(Object.entries(COPIES))(
     const { createOpenAI } = await import('@ai-sdk/openai');
     const { keepMemory, recallMemory } = await import('../../adapters/vercel-ai.ts');
     await service.tools.execute('memory_write', {
-      ...{ context: { userId }, arguments: { path: 'user/tea.md', content: 'Drinks tea.\n' } },
+      context: { userId },
+      arguments: { path: 'user/tea.md', content: 'Drinks tea.\n' },
     });
     const gone = service.client({ baseUrl: 'http://127.0.0.1:9', maxRetries: 0 });
     const runner = record(service.tools);
@@ -407,7 +412,10 @@ describe('a user who is answered in other ways than by text', () => {
     for (const content of TURNS) {
       messages.push({ role: 'user', content });
       const { response } = await ai.generateText({
-        ...{ model, tools, messages: messages as never, stopWhen: ai.hasToolCall('answer') },
+        model,
+        tools,
+        messages: messages as never,
+        stopWhen: ai.hasToolCall('answer'),
       });
       messages.push(...(response.messages as Messages));
     }
@@ -450,7 +458,10 @@ describe('an answer of Vercel AI that ends early', () => {
   async function listen(middleware: object, end: 'hangs' | 'fails') {
     const { wrapLanguageModel } = await import('ai');
     const model = {
-      ...{ specificationVersion: 'v3', provider: 'test', modelId: 'test', supportedUrls: {} },
+      specificationVersion: 'v3',
+      provider: 'test',
+      modelId: 'test',
+      supportedUrls: {},
       doGenerate: () => Promise.reject(new Error('not asked')),
       doStream: ({ abortSignal }: { abortSignal?: AbortSignal }) =>
         Promise.resolve({
@@ -478,7 +489,10 @@ describe('an answer of Vercel AI that ends early', () => {
       const model = await listen(middleware, end === 'fails in the middle' ? 'fails' : 'hangs');
       const stop = new AbortController();
       const answer = streamText({
-        ...{ model, prompt: FACT, abortSignal: stop.signal, onError: () => undefined },
+        model,
+        prompt: FACT,
+        abortSignal: stop.signal,
+        onError: () => undefined,
       });
       const reader = answer.textStream.getReader();
       expect((await reader.read()).value).toBe('Hello ');

@@ -67,7 +67,9 @@ const AGENTS: readonly Agent[] = [
       const { recallMemory, toLangChainTools } = await import('../../adapters/langchain.ts');
       const agent = createAgent({
         model: new ChatOpenAI({
-          ...{ ...KEY, model: 'scripted', configuration: { baseURL: `${url}/v1` } },
+          ...KEY,
+          model: 'scripted',
+          configuration: { baseURL: `${url}/v1` },
         }),
         tools: await toLangChainTools(service.tools, { userId }),
         systemPrompt: 'You plan visits.',
@@ -97,7 +99,9 @@ const AGENTS: readonly Agent[] = [
           middleware: recallMemory(runner, { userId, maxChars: 1_000, ...options }),
         }),
         tools: await toVercelAiTools(service.tools, { userId }),
-        ...{ stopWhen: ai.stepCountIs(10), maxRetries: 0, system: 'You plan visits.' },
+        stopWhen: ai.stepCountIs(10),
+        maxRetries: 0,
+        system: 'You plan visits.',
       };
       const messages: Parameters<typeof ai.generateText>[0]['messages'] & object[] = [];
       let text = '';
@@ -123,11 +127,14 @@ const AGENTS: readonly Agent[] = [
       for (const content of said) {
         messages = [...messages, { role: 'user', content: [{ type: 'text', text: content }] }];
         const recalled = await toMemoryPrompt(runner, messages, {
-          ...{ userId, maxChars: 1_000, ...options },
+          userId,
+          maxChars: 1_000,
+          ...options,
         });
         const system = { role: 'system' as const, content: `You plan visits.\n\n${recalled}` };
         const run = completions.runTools({
-          ...{ model: 'scripted', tools },
+          model: 'scripted',
+          tools,
           messages: [system, ...messages],
         });
         text = (await run.finalContent()) ?? '';
@@ -148,7 +155,9 @@ const AGENTS: readonly Agent[] = [
       for (const question of said) {
         messages.push({ role: 'user', content: question });
         const recalled = await toMemoryPrompt(runner, messages, {
-          ...{ userId, maxChars: 1_000, ...options },
+          userId,
+          maxChars: 1_000,
+          ...options,
         });
         const system = `You plan visits.\n\n${recalled}`;
         for (let answers: unknown[] = [null]; answers.length > 0;) {
@@ -367,7 +376,9 @@ describe('a message of several parts', () => {
     const model = new ChatOpenAI({ ...KEY, model: 'scripted', configuration });
     const options = { userId, maxChars: 1_000 };
     const agent = createAgent({
-      ...{ model, tools: [], middleware: [recallMemory(service.tools, options)] },
+      model,
+      tools: [],
+      middleware: [recallMemory(service.tools, options)],
     });
     const content = [
       { type: 'text' as const, text: 'Which tea is this?' },
@@ -480,7 +491,8 @@ describe('toMemoryPrompt', () => {
     const userId = await newUser();
     const path = 'user/me.md';
     await service.tools.execute('memory_write', {
-      ...{ context: { userId }, arguments: { path, content: 'Name: Ann.\n' } },
+      context: { userId },
+      arguments: { path, content: 'Name: Ann.\n' },
     });
     const options = { userId, fill: false };
     const text = await toMemoryPrompt(service.tools, 'Quadratic equations?', options);

@@ -177,7 +177,9 @@ async function isFound(service: EditService, userId: string, edit: Edit): Promis
   const query = wanted.join(' ');
   if (query === '') return true;
   const { results } = (await service.tool(userId, 'memory_find', {
-    ...{ query, group: 'passage', limit: 1 },
+    query,
+    group: 'passage',
+    limit: 1,
   })) as { results: { path: string; startLine: number; endLine: number; snippet: string }[] };
   const said = wordsOf(results[0]?.snippet ?? '');
   return [...wordsOf(query)].every((word) => said.has(word));

@@ -64,8 +64,12 @@ async function filled() {
   const edit = { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' };
   const edited = (await service.admin('PUT', `files/${PATH}`, edit)).json.revisionId as string;
   const ids = {
-    ...{ early, now: new Date(clock.now()).toISOString(), edited },
-    ...{ revision: written.result.revisionId, call: written.toolCallId, run: run.id },
+    early,
+    now: new Date(clock.now()).toISOString(),
+    edited,
+    revision: written.result.revisionId,
+    call: written.toolCallId,
+    run: run.id,
   };
   return { service, ids };
 }

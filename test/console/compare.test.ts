@@ -106,7 +106,8 @@ describe('the memory of a user at two times', () => {
       details: { at: clock.now() - 1, path: '' },
     };
     await storage.mutate({ scopes: [scope], files: [] }, () => ({
-      ...{ result: null, writes: 0 },
+      result: null,
+      writes: 0,
       changes: { holds: [{ scope, hold }] },
     }));
     await visit(`/compare?userId=alice&from=${from}`);

@@ -20,7 +20,10 @@ describe('the chart of latency', () => {
   const points = [1, 2, 5].map((day) => ({ at: DAY(day), calls: 1, p50: 1, p95: 2.5, p99: 3 }));
   const chart = toLatencyChart(
     {
-      ...{ since: DAY(1), until: DAY(7), bucket: '1d', relativeError: 0.01 },
+      since: DAY(1),
+      until: DAY(7),
+      bucket: '1d',
+      relativeError: 0.01,
       tools: [{ tool: 'memory_read', points }],
     },
     { zone: 'utc', place: { since: '7d' } },
@@ -45,8 +48,10 @@ describe('the chart of latency', () => {
   it('leads from a point to the calls of its tool in its time', () => {
     const calls = {
       query: {
-        ...{ since: '7d', callsTool: 'memory_read' },
-        ...{ callsSince: DAY(2), callsUntil: DAY(3) },
+        since: '7d',
+        callsTool: 'memory_read',
+        callsSince: DAY(2),
+        callsUntil: DAY(3),
       },
     };
     expect(chart.linkOf({ seriesName: 'memory_read', data: [DAY(2), 2.5] })).toEqual(calls);
@@ -58,7 +63,9 @@ describe('the chart of activity', () => {
   const counts = { calls: 3, failed: 0, refused: 0, reads: 1, writes: 2, finds: 0 };
   const chart = toActivityChart(
     {
-      ...{ since: DAY(1), until: DAY(3), bucket: '1d' },
+      since: DAY(1),
+      until: DAY(3),
+      bucket: '1d',
       points: [
         { at: DAY(1), ...counts, calls: 0 },
         { at: DAY(2), ...counts },
@@ -84,7 +91,10 @@ describe('the chart of activity', () => {
 describe('the topology', () => {
   const chart = toTopologyChart(
     {
-      ...{ since: DAY(1), until: DAY(2), countedFrom: null, omitted: 0 },
+      since: DAY(1),
+      until: DAY(2),
+      countedFrom: null,
+      omitted: 0,
       nodes: [
         { id: 'scope:u:alice', kind: 'scope', label: 'users/alice', weight: 2 },
         { id: 'actor:agent', kind: 'actor', label: 'agent', weight: 2 },

@@ -33,14 +33,12 @@ it('the console’s number settings have the bounds that the service checks', ()
 it('why an operation waits is told in the words of the service, and only while it holds', () => {
   const tell = (changes: object) =>
     tellWhy({
-      ...{
-        status: 'waiting',
-        why: null,
-        signals: [],
-        repaired: [],
-        verdict: null,
-        preselected: false,
-      },
+      status: 'waiting',
+      why: null,
+      signals: [],
+      repaired: [],
+      verdict: null,
+      preselected: false,
       ...changes,
     } as unknown as Parameters<typeof tellWhy>[0]);
   expect(tell({ status: 'stale', why: 'its line is gone: see line 4' })).toBe(

@@ -136,7 +136,8 @@ describe('a memory file', () => {
     const { page, service, visit } = opened;
     const patch = (oldText: string, newText: string) =>
       call(service.core, 'alice', 'memory_patch', {
-        ...{ path: 'user/profile.md', edits: [{ oldText, newText }] },
+        path: 'user/profile.md',
+        edits: [{ oldText, newText }],
       });
     await put(service, 'name: Alice\n\n\ncity: Porto\n\n\njob: none\n\n\n');
     await visit(`/files?path=${PATH}`);

@@ -37,7 +37,9 @@ describe('the Playground', () => {
 
   it('shows what each ranking gave to the results of a find with explain', async () => {
     const embedder: Embedder = {
-      ...{ name: 'meaning', model: 'meaning', dimensions: 8 },
+      name: 'meaning',
+      model: 'meaning',
+      dimensions: 8,
       embed: async (texts) => texts.map((text) => Float32Array.from(embedMeaning(text, 8))),
     };
     const args = encodeURIComponent(JSON.stringify({ query: 'tea', explain: true }));

@@ -150,7 +150,8 @@ describe('revisions', () => {
     const { page, service, visit } = opened;
     const write = (content: string) =>
       call<{ revisionId: string }>(service.core, 'alice', 'memory_write', {
-        ...{ path: 'user/a.md', content },
+        path: 'user/a.md',
+        content,
       });
     await write('tea\n');
     const { revisionId } = (await write('coffee\n')).result;

@@ -237,7 +237,8 @@ describe('a revision', () => {
     const { page, service, visit } = opened;
     const write = (content: string) =>
       call<{ revisionId: string }>(service.core, 'bob', 'memory_write', {
-        ...{ path: 'user/keys.md', content },
+        path: 'user/keys.md',
+        content,
       });
     const [first] = (await service.core.revisions.list({ userId: 'bob' })).items;
     await visit(`/revisions?id=${first?.id ?? ''}`);

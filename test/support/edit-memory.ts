@@ -13,7 +13,9 @@ export function memoryOf(
   { fact, times = {} }: { fact?: string; times?: Readonly<Record<string, readonly number[]>> } = {},
 ): EditedMemory {
   const edited = Object.entries(files).map(([path, content]) => ({
-    ...{ path, version: 1, content },
+    path,
+    version: 1,
+    content,
     ...(times[path] === undefined ? {} : { times: times[path] }),
   }));
   const paths = new Set(Object.keys(files));

@@ -27,7 +27,10 @@ export async function seedTables(connection: Connection): Promise<void> {
     });
     const names = columns.map(({ name }) => name);
     await connection.dialect.insertRows(connection, {
-      ...{ table, columns: names, rows, conflict: 'skip' },
+      table,
+      columns: names,
+      rows,
+      conflict: 'skip',
     });
   }
 }

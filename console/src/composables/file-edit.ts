@@ -37,7 +37,10 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
     if (!isDirty.value) return;
     const { value: theirs } = conflict;
     drafts.keep({
-      ...{ path, content: draft.value, reason: reason.value, base: base.value },
+      path,
+      content: draft.value,
+      reason: reason.value,
+      base: base.value,
       ...(theirs !== null && isConflictOpen.value && { conflict: { theirs, merge: merge.value } }),
     });
   });
@@ -60,7 +63,8 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
     isSaving.value = true;
     try {
       const answer = await api.putFile(path, draft.value, {
-        ...{ reason: reason.value, ifVersion: base.value.version },
+        reason: reason.value,
+        ifVersion: base.value.version,
       });
       isEditing.value = false;
       isConflictOpen.value = false;
@@ -100,7 +104,18 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
   }
 
   return {
-    ...{ isEditing, draft, base, reason, isSaving, isDirty },
-    ...{ conflict, isConflictOpen, merge, begin, save, saveMerge, discard },
+    isEditing,
+    draft,
+    base,
+    reason,
+    isSaving,
+    isDirty,
+    conflict,
+    isConflictOpen,
+    merge,
+    begin,
+    save,
+    saveMerge,
+    discard,
   };
 }

@@ -75,7 +75,9 @@ export function useUsers(options: {
     filters: () => {
       const { sort, order, group } = filters();
       return {
-        ...{ q: q() ?? '', sort, order },
+        q: q() ?? '',
+        sort,
+        order,
         ...(group === 'dead' && { notShownSince: `${DEAD_DAYS}d` }),
       };
     },

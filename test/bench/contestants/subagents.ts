@@ -35,7 +35,8 @@ export const open: OpenContestant<{ notes: number }> = async ({ notes, directory
       async context(n) {
         const query = pickQuery(n % 100);
         const { mode } = await execute<{ mode: string }>('memory_context', {
-          ...{ query, fill: false },
+          query,
+          fill: false,
         });
         if (mode !== 'model') throw new Error('It was not what the model said.');
       },

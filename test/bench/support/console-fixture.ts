@@ -177,26 +177,39 @@ async function writeRuns(storage: Storage, set: ConsoleSet, since: number): Prom
     const at = since + Math.floor((n / RUNS) * SPAN_MS);
     const waiting = n % RUNS_PER_REVIEW === 0 ? 3 : 0;
     const run = dreamRunRow(scope, at, {
-      ...{ id: makeId(at), state: 'completed', endedAt: at + 60_000 },
-      ...{ outcome: waiting > 0 ? 'waiting' : 'applied', waiting, isWaiting: waiting > 0 },
-      ...{
-        applied: 2,
-        filesTouched: 1,
-        filesRead: 20,
-        writes: 2,
-        inputTokens: 9_000,
-        outputTokens: 700,
-        model: 'scripted',
-      },
+      id: makeId(at),
+      state: 'completed',
+      endedAt: at + 60_000,
+      outcome: waiting > 0 ? 'waiting' : 'applied',
+      waiting,
+      isWaiting: waiting > 0,
+      applied: 2,
+      filesTouched: 1,
+      filesRead: 20,
+      writes: 2,
+      inputTokens: 9_000,
+      outputTokens: 700,
+      model: 'scripted',
     });
     const audit: AuditRecord = {
-      ...{ id: makeId(at), at, action: 'dream.run', target: scope.slice(2) },
-      ...{ details: { runId: run.id }, address: '127.0.0.1', traceId: null },
+      id: makeId(at),
+      at,
+      action: 'dream.run',
+      target: scope.slice(2),
+      details: { runId: run.id },
+      address: '127.0.0.1',
+      traceId: null,
     };
     await storage.runs?.of('dreaming').update({ scope, runId: run.id }, ({ user }) => ({
-      ...{ result: null, run, audit },
+      result: null,
+      run,
+      audit,
       user: {
-        ...{ ...user, status: 'completed', runId: run.id, lastRunAt: at, runs: user.runs + 1 },
+        ...user,
+        status: 'completed',
+        runId: run.id,
+        lastRunAt: at,
+        runs: user.runs + 1,
         waiting: user.waiting + waiting,
       },
     }));

@@ -42,7 +42,9 @@ export async function openEditService(bench: Bench, start: number): Promise<Edit
       usage.characters += prompt.length;
       const asked = [...prompt.matchAll(/^<operation-\w+ number="(\d+)" kind="(\w+)"/gm)];
       const verdicts = asked.map(([, number = '', kind = '']) => ({
-        ...{ operation: Number(number), lost: [], added: [] },
+        operation: Number(number),
+        lost: [],
+        added: [],
         verdict: judge({ number: Number(number), kind }),
       }));
       return JSON.stringify(asked.length > 0 ? { verdicts } : { operations });
@@ -75,7 +77,8 @@ export async function openEditService(bench: Bench, start: number): Promise<Edit
   const readRun = (id: string) => ask<AdminDreamRunDetail>('GET', `admin/dream/runs/${id}`);
 
   return {
-    ...{ clock, usage },
+    clock,
+    usage,
     script(proposed, judged) {
       operations = proposed;
       judge = judged;

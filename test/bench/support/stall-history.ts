@@ -152,12 +152,14 @@ function undoCases(client: StallClient, { beforeChanges, deep }: Points): StallC
     revert({ userId: CHANGED, since: beforeChanges, dryRun: true }),
     ...deep.slice(-2).map(({ id }) =>
       post('/revisions/{id}/redact', 'the oldest of 70, dry', `/revisions/${id}/redact`, {
-        ...{ reason: 'r', dryRun: true },
+        reason: 'r',
+        dryRun: true,
       }),
     ),
     ...[...all, CHANGED].map((userId) =>
       post('/users/{userId}/erase', `${userId}, dry`, `/users/${userId}/erase`, {
-        ...{ confirm: userId, dryRun: true },
+        confirm: userId,
+        dryRun: true,
       }),
     ),
   ];

@@ -70,7 +70,9 @@ const CHANGED_FILES = [
   'similar lines',
 ].flatMap((kind) =>
   Object.entries(CHANGES).map(([change, apply]) => ({
-    ...{ kind, change, apply },
+    kind,
+    change,
+    apply,
     path: `diff/${kind}-${change}.md`.replaceAll(' ', '-'),
   })),
 );

@@ -152,7 +152,9 @@ const REMEMBER: readonly [string, Reply][] = [
       const [, oldText = '- tea'] = lines.at(-1) ?? [];
       return toOperations(
         Array.from({ length: OPERATIONS }, (_, n) => ({
-          ...{ path: n % 2 === 0 ? path : 'user/large.md', line: 1_000_000 + n, oldText },
+          path: n % 2 === 0 ? path : 'user/large.md',
+          line: 1_000_000 + n,
+          oldText,
           lines: [`${oldText} ${n}`],
         })),
       );
@@ -166,7 +168,9 @@ const REMEMBER: readonly [string, Reply][] = [
       const said = cutFact(fact, OPERATIONS, 200);
       return toOperations(
         said.map((line, n) => ({
-          ...{ path: n % 2 === 0 ? path : 'user/large.md', heading, lines: [line] },
+          path: n % 2 === 0 ? path : 'user/large.md',
+          heading,
+          lines: [line],
         })),
       );
     },

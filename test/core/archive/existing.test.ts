@@ -72,7 +72,12 @@ describe('an import over existing files', () => {
       'users/alice/same.md': 'unchanged',
     });
     expect(summary).toEqual({
-      ...{ dryRun: false, restored: 0, created: 1, updated: 0, unchanged: 1, skipped: 1 },
+      dryRun: false,
+      restored: 0,
+      created: 1,
+      updated: 0,
+      unchanged: 1,
+      skipped: 1,
     });
     expect(await contents(core)).toEqual({ ...THERE, 'only-here.md': 'here v1 import' });
   });

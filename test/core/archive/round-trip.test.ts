@@ -181,8 +181,13 @@ describe('export and import', () => {
     expect((await exportAll(there)).equals(exported)).toBe(true);
     // As an import leaves it that is killed between two parts.
     const audit = () => ({
-      ...{ id: '01900000-0000-7000-8000-000000000000', at: 1, action: 'x', target: 'all' },
-      ...{ details: {}, address: null, traceId: null },
+      id: '01900000-0000-7000-8000-000000000000',
+      at: 1,
+      action: 'x',
+      target: 'all',
+      details: {},
+      address: null,
+      traceId: null,
     });
     await there.storage.revisions.prune(
       { keepLast: 250 },
@@ -248,7 +253,9 @@ describe('export and import', () => {
     const exported = await exportAll(here);
     const there = await openCore();
     const imported = await there.archive.import(() => Readable.from([exported]), {
-      ...{ onExisting: 'refuse', dryRun: false, caller: null },
+      onExisting: 'refuse',
+      dryRun: false,
+      caller: null,
     });
     await imported.next();
     await call(there, 'alice', 'memory_write', { path: 'user/mine.md', content: 'mine' });
@@ -267,7 +274,9 @@ describe('export and import', () => {
     const exported = await exportAll(here);
     const there = await openCore();
     const imported = await there.archive.import(() => Readable.from([exported]), {
-      ...{ onExisting: 'refuse', dryRun: false, caller: null },
+      onExisting: 'refuse',
+      dryRun: false,
+      caller: null,
     });
     await call(there, 'alice', 'memory_write', { path: 'user/mine.md', content: 'mine' });
     let last = await imported.next();

@@ -376,7 +376,9 @@ describe('the file .env', () => {
     async (_what, config) => {
       const settings = {
         provider: 'openai',
-        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
+        baseUrl: server.baseUrl,
+        name: 'meaning',
+        dimensions: 8,
       };
       for (const [name, text] of [
         ['memory.config.json', config],

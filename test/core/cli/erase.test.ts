@@ -89,7 +89,8 @@ describe('memory-service redact', () => {
     const parse = async (...args: string[]) =>
       JSON.parse((await run(...args, '--json')).stdout) as unknown;
     const redaction = {
-      ...{ unchanged: false, peers: [] },
+      unchanged: false,
+      peers: [],
       revisions: expect.arrayContaining([
         { id: revisionId, version: 1, loses: 'after' },
       ]) as unknown,
@@ -101,7 +102,9 @@ describe('memory-service redact', () => {
     });
     expect(await parse('erase', 'alice')).toMatchObject({ dryRun: true, erasedAt: null });
     expect(await parse('erase', 'alice', '--yes')).toMatchObject({
-      ...{ dryRun: false, userId: 'alice', left: {} },
+      dryRun: false,
+      userId: 'alice',
+      left: {},
       chainHead: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
     });
   });
@@ -168,8 +171,11 @@ describe('memory-service release', () => {
     const core = createCore({ storage: sqlite({ filename }), now });
     await core.ready();
     const hold = {
-      ...{ scope: 'u:alice' as const, kind: 'restore' as const, id: randomUUID() },
-      ...{ progressAt: now(), details: { at: now(), path: '' } },
+      scope: 'u:alice' as const,
+      kind: 'restore' as const,
+      id: randomUUID(),
+      progressAt: now(),
+      details: { at: now(), path: '' },
     };
     const options = { reason: '', target: 'alice', qualifies: false };
     const held = { hold, step: 'take' as const };

@@ -248,9 +248,15 @@ it('writes no folder in which git or this command runs what a model wrote, and s
   const config = `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch ${ran};"\n`;
   const head = 'ref: refs/heads/main\n';
   await addFiles(filename, {
-    ...{ '.git/config': config, '.git/HEAD': head, '.git/objects/a': '', '.git/refs/a': '' },
+    '.git/config': config,
+    '.git/HEAD': head,
+    '.git/objects/a': '',
+    '.git/refs/a': '',
     // A repository needs no folder .git.
-    ...{ config, HEAD: head, 'objects/a': '', 'refs/a': '' },
+    config,
+    HEAD: head,
+    'objects/a': '',
+    'refs/a': '',
     'memory.config.mjs': `(await import('node:fs')).writeFileSync(${JSON.stringify(ran)}, '');`,
     'AGENTS.md': 'Read this.\n',
   });

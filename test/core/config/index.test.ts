@@ -60,7 +60,10 @@ describe('precedence', () => {
     writeFileSync(join(cwd, 'memory.config.json'), encode('{\n  "rateLimit": 7\n}\n'));
     const { values } = await load();
     expect(values).toMatchObject({
-      ...{ port: 1002, 'model.name': 'a b', logLevel: 'warn', rateLimit: 7 },
+      port: 1002,
+      'model.name': 'a b',
+      logLevel: 'warn',
+      rateLimit: 7,
     });
   });
 

@@ -135,7 +135,8 @@ describe('every prompt', () => {
         : { lines: [{ path: 'user/a.md', line: 3 }] };
     });
     const { json } = await service.execute('memory_context', {
-      ...{ query: hostile('Which tea?'), fill: false },
+      query: hostile('Which tea?'),
+      fill: false,
     });
     expect(prompts).toHaveLength(2);
     for (const prompt of prompts) expect(forgedRows(prompt)).toEqual([]);

@@ -14,7 +14,9 @@ export interface UnseenEdit {
 
 const edit = (language: string, kind: UnseenEdit['kind'], notes: string) => ({
   with: (more: Pick<UnseenEdit, 'remove'> & Partial<UnseenEdit>): UnseenEdit => ({
-    ...{ language, kind, notes },
+    language,
+    kind,
+    notes,
     ...more,
   }),
 });
@@ -30,7 +32,8 @@ const reword = (language: string, line: string, added: string): UnseenEdit =>
 /** An older line that a newer one makes untrue. */
 const supersede = (language: string, gone: string, source: string, added?: string): UnseenEdit =>
   edit(language, 'supersede', `${gone}\n${source}\n`).with({
-    ...{ remove: [gone], sources: [source] },
+    remove: [gone],
+    sources: [source],
     ...(added === undefined ? {} : { add: [added] }),
   });
 const move = (language: string, notes: string, line: string, heading: string): UnseenEdit =>

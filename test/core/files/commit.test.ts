@@ -60,7 +60,11 @@ async function openCommit({ tries = 1 } = {}) {
     },
   };
   const call = (more: Partial<ToolCall> = {}): ToolCall => ({
-    ...{ userId: 'alice', actor: 'agent', tool: 'note', toolCallId: ids.next(), trace },
+    userId: 'alice',
+    actor: 'agent',
+    tool: 'note',
+    toolCallId: ids.next(),
+    trace,
     ...more,
   });
   type Write = Parameters<typeof commit>[0];
@@ -69,7 +73,15 @@ async function openCommit({ tries = 1 } = {}) {
       draft.put(key, { content: 'x', facts, action: 'write', reason: null }),
     );
   return {
-    ...{ storage, requests, notes, spans, ids, call, clock, write, erasures },
+    storage,
+    requests,
+    notes,
+    spans,
+    ids,
+    call,
+    clock,
+    write,
+    erasures,
   };
 }
 
@@ -79,7 +91,10 @@ function callerOf(call?: ToolCall) {
 }
 
 const holdOf = (scope: ScopeKey, progressAt = NOW): HoldRecord => ({
-  ...{ scope, id: '00000000-0000-7000-8000-000000000001', kind: 'restore', progressAt },
+  scope,
+  id: '00000000-0000-7000-8000-000000000001',
+  kind: 'restore',
+  progressAt,
   details: { at: 'noon' },
 });
 

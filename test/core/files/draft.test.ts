@@ -216,8 +216,12 @@ describe('the rows of a write', () => {
   it('have ids of one clock, and the caller', () => {
     const memory = new Memory();
     const caller = {
-      ...{ userId: 'bob', actor: 'agent', tool: 'memory_write', toolCallId: 'call' },
-      ...{ traceId: 'trace', runId: 'run' },
+      userId: 'bob',
+      actor: 'agent',
+      tool: 'memory_write',
+      toolCallId: 'call',
+      traceId: 'trace',
+      runId: 'run',
     };
     const draft = memory.draft(caller);
     draft.put({ scope: 's', path: 'a.md' }, { ...writing('x'), reason: 'because' });
@@ -229,8 +233,17 @@ describe('the rows of a write', () => {
     expect(access).toEqual([
       {
         ...caller,
-        ...{ id: access[0]?.id, scope: 's', path: 'a.md', fileNo: 1, version: 1, at: NOW },
-        ...{ action: 'write', revisionId: revisions[0]?.id, lines: '', rank: null, outcome: 'ok' },
+        id: access[0]?.id,
+        scope: 's',
+        path: 'a.md',
+        fileNo: 1,
+        version: 1,
+        at: NOW,
+        action: 'write',
+        revisionId: revisions[0]?.id,
+        lines: '',
+        rank: null,
+        outcome: 'ok',
       },
     ]);
     const ids = [revisions[0]?.id ?? '', access[0]?.id ?? ''];
@@ -307,7 +320,11 @@ describe('a restored history', () => {
       { ...alice, fileNo: 2, version: 2, revisionId: newer.id, action: 'write', at: NOW },
     ]);
     expect(memory.scope('u:alice')).toMatchObject({
-      ...{ files: 2, bytes: 8, revisions: 2, nextFileNo: 3, lastWriteAt: NOW },
+      files: 2,
+      bytes: 8,
+      revisions: 2,
+      nextFileNo: 3,
+      lastWriteAt: NOW,
     });
     const more = memory.draft();
     more.restoreOlder(memory.files.get('users/alice/a.md') as FileState, [older]);
@@ -413,10 +430,16 @@ describe('a change', () => {
   it('reverts to a content above the size limit; to revert to null is to delete', () => {
     const text = 'x'.repeat(300_000);
     expect(revertTo(text, 'why')).toMatchObject({
-      ...{ content: text, facts: { size: 300_000, lines: 1 }, action: 'revert', reason: 'why' },
+      content: text,
+      facts: { size: 300_000, lines: 1 },
+      action: 'revert',
+      reason: 'why',
     });
     expect(revertTo(null, 'why')).toMatchObject({
-      ...{ content: null, facts: { size: 0, lines: 0 }, action: 'revert', reason: 'why' },
+      content: null,
+      facts: { size: 0, lines: 0 },
+      action: 'revert',
+      reason: 'why',
     });
   });
 

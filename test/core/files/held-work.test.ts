@@ -18,11 +18,16 @@ async function openTwo({ isShared }: { isShared: boolean }) {
   onTestFinished(() => void vi.useRealTimers());
   const clock = manualClock();
   const hold: HoldRecord = {
-    ...{ scope: 'u:alice', id: randomUUID(), kind: 'restore' },
-    ...{ progressAt: clock.now(), details: { path: 'kept' } },
+    scope: 'u:alice',
+    id: randomUUID(),
+    kind: 'restore',
+    progressAt: clock.now(),
+    details: { path: 'kept' },
   };
   await storage.mutate({ scopes: ['u:alice'], files: [] }, () => ({
-    ...{ result: null, writes: 0, changes: { holds: [{ scope: 'u:alice', hold }] } },
+    result: null,
+    writes: 0,
+    changes: { holds: [{ scope: 'u:alice', hold }] },
   }));
   const log = createLog('silent');
   const instance = () => {

@@ -17,7 +17,10 @@ import { emptyScope } from '../../support/empty-scope.ts';
 const NOW = Date.UTC(2026, 0, 1);
 
 const restore: HoldRecord = {
-  ...{ scope: 'u:alice', id: 'mine', kind: 'restore', progressAt: NOW - 1 },
+  scope: 'u:alice',
+  id: 'mine',
+  kind: 'restore',
+  progressAt: NOW - 1,
   details: { at: 'noon' },
 };
 const other: HoldRecord = { ...restore, id: 'theirs' };

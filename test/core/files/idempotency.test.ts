@@ -25,7 +25,10 @@ async function openKeys() {
   const call = (key: string | null, more: Partial<ToolCall> & { request?: string } = {}) => {
     const { request = 'request', ...rest } = more;
     return {
-      ...{ userId: 'alice', actor: 'agent', tool: 'note', toolCallId: ids.next() },
+      userId: 'alice',
+      actor: 'agent',
+      tool: 'note',
+      toolCallId: ids.next(),
       trace: noTrace(),
       ...(key === null
         ? {}
@@ -176,7 +179,8 @@ it('finds the answer of a write without running anything', async () => {
   const open = toOpenKey(first);
   if (open === null) throw new Error('The call has a key.');
   await storage.mutate({ scopes: ['u:alice'], files: [], idempotency: open }, () => ({
-    ...{ result: null, writes: 0 },
+    result: null,
+    writes: 0,
     changes: { idempotency: { ...open, result: '{"version":1}', createdAt: NOW } },
   }));
   expect(await keys.replay(call('k'))).toEqual({ version: 1 });
@@ -196,8 +200,11 @@ it('gives each write of a call a key of its own, which stays the same in later v
   expect(toOpenKey(undefined)).toBeNull();
   expect(toOpenKey(call(null))).toBeNull();
   expect(toOpenKey(one)).toEqual({
-    ...{ scope: 'u:alice', keyHash: hash, requestHash: hashText('request') },
-    ...{ toolCallId: one.toolCallId, traceId: one.trace.traceId },
+    scope: 'u:alice',
+    keyHash: hash,
+    requestHash: hashText('request'),
+    toolCallId: one.toolCallId,
+    traceId: one.trace.traceId,
   });
   expect(toOpenKey(one, 1)?.keyHash).toBe(hashText(`${hash} 1`));
   expect(toOpenKey(one, 'run')?.keyHash).toBe(hashText(`${hash} run`));
@@ -205,8 +212,13 @@ it('gives each write of a call a key of its own, which stays the same in later v
 
 it('replays nothing for a call without a key, or without a stored answer', () => {
   const stored = {
-    ...{ scope: 'u:alice' as const, keyHash: 'a', requestHash: 'b' },
-    ...{ toolCallId: 'c', traceId: 'd', result: '{}', createdAt: NOW },
+    scope: 'u:alice' as const,
+    keyHash: 'a',
+    requestHash: 'b',
+    toolCallId: 'c',
+    traceId: 'd',
+    result: '{}',
+    createdAt: NOW,
   };
   const wanted = { requestHash: 'b' };
   expect(findReplay(stored, { wanted, now: NOW })).toBe(stored);

@@ -280,7 +280,8 @@ describe('paths', () => {
 
   it('says of a file that is not there which one', () => {
     expect(fileNotFound('user/a.md')).toMatchObject({
-      ...{ code: 'FILE_NOT_FOUND', message: 'user/a.md does not exist.' },
+      code: 'FILE_NOT_FOUND',
+      message: 'user/a.md does not exist.',
       details: { path: 'user/a.md' },
     });
   });

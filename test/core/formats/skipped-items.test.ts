@@ -50,7 +50,8 @@ describe('a folder', () => {
       expect(skipped).toEqual(SKIPPED);
       expect(files).toEqual({ 'users/alice/a.md': 'created', 'users/alice/f.md': 'created' });
       expect(summary).toMatchObject({
-        ...{ created: 2, skipped: 0 },
+        created: 2,
+        skipped: 0,
         source: { from: 'markdown', items: 7, written: 2, skipped: 5 },
       });
     }
@@ -122,7 +123,9 @@ it('an archive of ours is imported as a whole or refused', async () => {
 
 describe('an export of another program', () => {
   const memories = Array.from({ length: 3 }, (_, at) => ({
-    ...{ memory: `fact ${at}`, user_id: 'alice', created_at: `2026-0${at + 1}-01T00:00:00Z` },
+    memory: `fact ${at}`,
+    user_id: 'alice',
+    created_at: `2026-0${at + 1}-01T00:00:00Z`,
   }));
 
   it('fills a user up to the limit, and names the files above it with their items', async () => {

@@ -23,7 +23,10 @@ async function convert(
     ? value
     : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   const converted = await convertExport(() => Readable.from([bytes]), {
-    ...{ from, userId, maxFileBytes: 256 * 1024, now: Date.now() },
+    from,
+    userId,
+    maxFileBytes: 256 * 1024,
+    now: Date.now(),
   });
   const entries = await unpack(Buffer.from(converted.archive));
   return {
@@ -51,7 +54,10 @@ const BOBS = {
 const { created_at, updated_at, user_id, agent_id, ...PLAIN } = BOB;
 const CAMEL = {
   ...PLAIN,
-  ...{ userId: user_id, agentId: agent_id, createdAt: created_at, updatedAt: updated_at },
+  userId: user_id,
+  agentId: agent_id,
+  createdAt: created_at,
+  updatedAt: updated_at,
 };
 const UNNAMED = { ...BOB, user_id: undefined };
 const inUtf16 = (text: string, mark: string): Buffer => Buffer.from(mark + text, 'utf16le');

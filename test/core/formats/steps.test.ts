@@ -17,7 +17,10 @@ async function countSteps(value: unknown, from: ForeignName): Promise<number> {
   ];
   onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
   await convertExport(() => Readable.from([Buffer.from(text)]), {
-    ...{ from, userId: 'alice', maxFileBytes: 256 * 1024, now: 0 },
+    from,
+    userId: 'alice',
+    maxFileBytes: 256 * 1024,
+    now: 0,
   });
   for (const spy of spies) {
     steps += spy.mock.calls.length;
@@ -27,7 +30,10 @@ async function countSteps(value: unknown, from: ForeignName): Promise<number> {
 }
 
 const entity = (name: string, observation: string) => ({
-  ...{ type: 'entity', name, entityType: 'x', observations: [observation] },
+  type: 'entity',
+  name,
+  entityType: 'x',
+  observations: [observation],
 });
 
 describe('twice as many items take about twice as many steps:', () => {
@@ -60,12 +66,17 @@ describe('twice as many items take about twice as many steps:', () => {
 
 it('names each relation of an entity that no file can hold, however many there are', async () => {
   const relations = Array.from({ length: 150_000 }, (_, at) => ({
-    ...{ from: 'a', to: 'b', relationType: `r${at}` },
+    from: 'a',
+    to: 'b',
+    relationType: `r${at}`,
   }));
   const graph = { entities: [{ name: 'a', entityType: 'b', observations: [] }], relations };
   const bytes = Buffer.from(JSON.stringify(graph));
   const { items, skipped, itemsOf } = await convertExport(() => Readable.from([bytes]), {
-    ...{ from: null, userId: 'alice', maxFileBytes: 64 * 1024, now: 0 },
+    from: null,
+    userId: 'alice',
+    maxFileBytes: 64 * 1024,
+    now: 0,
   });
   expect(skipped).toEqual([]);
   expect([...itemsOf.values()].reduce((sum, count) => sum + count, 0)).toBe(items);

@@ -445,7 +445,9 @@ describe('a plugin that hangs', () => {
       },
       settings: { maxFileBytes: 1_000, timeZone: 'UTC', dreamEnabled: false },
       models: {
-        ...{ model: null, verifier: null, embedder: null },
+        model: null,
+        verifier: null,
+        embedder: null,
         fenceKey: () => Promise.resolve(Buffer.alloc(32)),
       },
       tools: core.tools,

@@ -44,12 +44,15 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
             const content = files.map(({ path }) => `- ${path}\n`).join('');
             const budget = { kind: 'budget', name: runs.budget(run.id), max: maxWrites } as const;
             await host.write([{ userId, path: 'user/catalog.md', content, reason: 'Listed.' }], {
-              ...{ actor: 'catalog', runId: run.id, guards: [lease.guard, budget] },
+              actor: 'catalog',
+              runId: run.id,
+              guards: [lease.guard, budget],
               with: (written, { user }) => toEnded(user, 'completed', written.length),
             });
           } catch {
             await runs.update(request, ({ user }) => ({
-              ...{ result: null, ...toEnded(user, 'failed', 0) },
+              result: null,
+              ...toEnded(user, 'failed', 0),
             }));
           } finally {
             await lease.release();
@@ -59,13 +62,11 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
       return {
         routes: [
           adminRoute('Catalog', {
-            ...{ method: 'GET', path: '/v1/admin/catalog-runs', summary: 'List runs' },
-            ...{
-              querySchema: strictObject(pageQuery),
-              resultSchema: listOf(
-                strictObject({ id: text('Its id.'), state: text('Its state.') }),
-              ),
-            },
+            method: 'GET',
+            path: '/v1/admin/catalog-runs',
+            summary: 'List runs',
+            querySchema: strictObject(pageQuery),
+            resultSchema: listOf(strictObject({ id: text('Its id.'), state: text('Its state.') })),
             handle: ({ query }) =>
               answerList(query, {
                 list: 'catalog-runs',

@@ -169,7 +169,8 @@ describe('GET /v1/admin/export and POST /v1/admin/import', () => {
         { path: 'users/bob/memories/undated.md', outcome: 'created' },
         {
           summary: expect.objectContaining({
-            ...{ dryRun, created: 2 },
+            dryRun,
+            created: 2,
             source: { from: 'mem0', items: 4, written: 2, skipped: 2 },
           }) as object,
         },

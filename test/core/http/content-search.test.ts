@@ -89,7 +89,8 @@ describe('the search in contents', () => {
     let cursor: string | null = null;
     do {
       const page: ContentSearchAnswer = await search(service, {
-        ...{ q: 'needle', limit: '9' },
+        q: 'needle',
+        limit: '9',
         ...(cursor !== null && { cursor }),
       });
       expect(page.items.length).toBeLessThanOrEqual(9);
@@ -119,7 +120,9 @@ describe('the search in contents', () => {
     const first = await search(service, { q: 'needle', userId: 'erin' });
     expect(first).toMatchObject({ items: [], searched: { files: 2_000 } });
     const second = await search(service, {
-      ...{ q: 'needle', userId: 'erin', cursor: first.nextCursor ?? '' },
+      q: 'needle',
+      userId: 'erin',
+      cursor: first.nextCursor ?? '',
     });
     expect(second).toMatchObject({
       items: [{ path: 'users/erin/12009.md' }],

@@ -194,6 +194,6 @@ it('finds nothing in a file whose content is another, and makes the service unre
 /** A delta that replaces lines by empty ones, as SQL. */
 function toDelta(start: number, removed: number, addedLines: number): string {
   const text = '\n'.repeat(addedLines);
-  const hunk = { ...{ start, removed, addedLines }, ...{ prefix: 0, suffix: 0, text } };
+  const hunk = { start, removed, addedLines, prefix: 0, suffix: 0, text };
   return `x'${Buffer.from(encodeDelta({ hunks: [hunk] })).toString('hex')}'`;
 }

@@ -73,7 +73,8 @@ describe('the version that a write expects', () => {
   it('is a version of a file that exists, with *', async () => {
     const { request } = requestWith({ 'if-match': '*' });
     await expect(ifVersionOf(request, async () => 0)).rejects.toMatchObject({
-      ...{ code: 'VERSION_CONFLICT', status: 412 },
+      code: 'VERSION_CONFLICT',
+      status: 412,
     });
   });
 
@@ -84,7 +85,10 @@ describe('the version that a write expects', () => {
     const failing = (error: Error) => () => Promise.reject(error);
     const changed = await rejection(withPrecondition(0, failing(conflict)));
     expect(changed).toMatchObject({
-      ...{ status: 412, code: 'VERSION_CONFLICT', message: 'Two.', details: { actual: 2 } },
+      status: 412,
+      code: 'VERSION_CONFLICT',
+      message: 'Two.',
+      details: { actual: 2 },
       cause: conflict,
     });
     expect(await rejection(withPrecondition(undefined, failing(conflict)))).toBe(conflict);

@@ -212,7 +212,10 @@ describe('a query string', () => {
   it('is decoded once, with numbers and truth values where they are declared', () => {
     expect(parse('')).toEqual({});
     expect(parse('text=a+b%2Bc%2520%26%3D&limit=-12&ratio=1.50&all=true')).toEqual({
-      ...{ text: 'a b+c%20&=', limit: -12, ratio: 1.5, all: true },
+      text: 'a b+c%20&=',
+      limit: -12,
+      ratio: 1.5,
+      all: true,
     });
     expect(parse('&te%78t=a=b&&all=false&')).toEqual({ text: 'a=b', all: false });
     expect([parse('text'), parse('text=')]).toEqual([{ text: '' }, { text: '' }]);

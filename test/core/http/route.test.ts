@@ -58,7 +58,10 @@ describe('matching', () => {
         route({ path: '/v1/open', handle: ok }),
         route({ method: 'POST', path: '/v1/tools/:name/execute', auth: 'tools', handle: ok }),
         route({
-          ...{ method: 'POST', path: '/v1/rpc', auth: 'tools', handle: ok },
+          method: 'POST',
+          path: '/v1/rpc',
+          auth: 'tools',
+          handle: ok,
           errorBody: { schema: {}, write: ({ code }) => ({ ownForm: code }) },
         }),
         route({ path: '/v1/openapi.json', handle: ok }),

@@ -314,7 +314,10 @@ describe('with resolveUserId', () => {
     const status = await new Promise((resolve, reject) => {
       const upload = httpRequest(
         {
-          ...{ port, host: '127.0.0.1', method: 'POST', path: execute('memory_write') },
+          port,
+          host: '127.0.0.1',
+          method: 'POST',
+          path: execute('memory_write'),
           headers: { 'content-type': 'application/json', 'content-length': text.length },
         },
         (answer) => resolve(answer.resume().statusCode),

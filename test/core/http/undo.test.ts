@@ -105,7 +105,10 @@ describe('the difference between two times', () => {
     const first = await admin('GET', `diff?userId=alice&from=${at(1)}&limit=1`);
     expect(first.json.items).toEqual([
       {
-        ...{ path: 'users/alice/a.md', change: 'deleted', fromVersion: 2, toVersion: null },
+        path: 'users/alice/a.md',
+        change: 'deleted',
+        fromVersion: 2,
+        toVersion: null,
         diff: '--- a/users/alice/a.md\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n',
       },
     ]);
@@ -142,7 +145,12 @@ describe('a restore', () => {
     await write('sub/b.md', 'b\n');
     const dry = await admin('POST', 'users/alice/restore', { at: at(1), dryRun: true });
     expect(dry.json).toMatchObject({
-      ...{ dryRun: true, at: at(1), restored: 1, deleted: 1, unchanged: 0, left: 0 },
+      dryRun: true,
+      at: at(1),
+      restored: 1,
+      deleted: 1,
+      unchanged: 0,
+      left: 0,
       files: [
         { path: 'users/alice/a.md', outcome: 'restored', version: null },
         { path: 'users/alice/sub/b.md', outcome: 'deleted', diffOmitted: false },
@@ -216,7 +224,8 @@ describe('a restore', () => {
     const { server, admin, write, clock, contentOf } = await openFilled();
     const hold = {
       scope: 'u:alice',
-      ...{ id: randomUUID(), progressAt: clock.now() },
+      id: randomUUID(),
+      progressAt: clock.now(),
       kind: 'restore',
       details: { at: Date.parse(at(0)), path: '' },
     } as const;
@@ -341,8 +350,11 @@ describe('a restore that was cut off', () => {
     const release = () => admin('POST', 'users/alice/release');
     expect(await release()).toMatchObject({ status: 409, json: { error: { code: 'RUN_STATE' } } });
     const hold = {
-      ...{ scope: 'u:alice' as const, kind: 'restore' as const, id: randomUUID() },
-      ...{ progressAt: clock.now(), details: { at: clock.now(), path: '' } },
+      scope: 'u:alice' as const,
+      kind: 'restore' as const,
+      id: randomUUID(),
+      progressAt: clock.now(),
+      details: { at: clock.now(), path: '' },
     };
     const held = { hold, step: 'take' as const };
     const options = { reason: '', target: 'alice', qualifies: false, held };
@@ -351,12 +363,14 @@ describe('a restore that was cut off', () => {
     const known = { userId: 'alice', kind: 'restore', progressAt: at(4) };
     expect(await statusOf()).toEqual([{ ...known, isStalled: false }]);
     expect(await release()).toMatchObject({
-      ...{ status: 503, json: { error: { code: 'MEMORY_HELD' } } },
+      status: 503,
+      json: { error: { code: 'MEMORY_HELD' } },
     });
     clock.advance(31_000);
     expect(await statusOf()).toEqual([{ ...known, isStalled: true }]);
     expect(await release()).toMatchObject({
-      ...{ status: 200, json: { userId: 'alice', released: true } },
+      status: 200,
+      json: { userId: 'alice', released: true },
     });
     expect(await statusOf()).toEqual([]);
     await write('a.md', 'new\n');

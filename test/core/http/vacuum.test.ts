@@ -38,10 +38,13 @@ it('rewrites the file in the background, and the status says before that what wa
   const rewrite = vi.spyOn(store, 'rewrite').mockRejectedValue(full);
   const redact = { reason: 'a test' };
   expect(await ask(server, 'POST', `revisions/${revisionId}/redact`, redact)).toMatchObject({
-    ...{ pending: ['database file'], copies: [] },
+    pending: ['database file'],
+    copies: [],
   });
   expect(await file()).toMatchObject({
-    ...{ state: 'pending', receipts: 1, lastFailure: full.message },
+    state: 'pending',
+    receipts: 1,
+    lastFailure: full.message,
   });
   expect(await ask(server, 'GET', 'vacuum')).toBeNull();
   rewrite.mockRestore();

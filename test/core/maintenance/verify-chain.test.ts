@@ -593,8 +593,13 @@ it('covers what an earlier service pruned, says since when, and calls it no dama
     pruned: removed.flatMap((revision) => toPruned(revision) ?? []),
   });
   const audit = () => ({
-    ...{ id: '01900000-0000-7000-8000-000000000000', at: 1, action: 'x', target: 'all' },
-    ...{ details: {}, address: null, traceId: null },
+    id: '01900000-0000-7000-8000-000000000000',
+    at: 1,
+    action: 'x',
+    target: 'all',
+    details: {},
+    address: null,
+    traceId: null,
   });
   await core.storage.revisions.prune(
     { keepLast: 2, path: { scope: 'u:alice', path: 'tea.md' } },

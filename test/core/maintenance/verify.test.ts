@@ -248,8 +248,13 @@ it('takes nothing that was pruned, or that retention removed, for a fault', asyn
   await copyFile(healthy, filename);
   const storage = await open(filename);
   const audit = () => ({
-    ...{ id: '00000000-0000-7000-8000-000000000000', at: 1, action: 'x', target: 'all' },
-    ...{ details: {}, address: null, traceId: null },
+    id: '00000000-0000-7000-8000-000000000000',
+    at: 1,
+    action: 'x',
+    target: 'all',
+    details: {},
+    address: null,
+    traceId: null,
   });
   await storage.revisions.prune(
     { keepLast: 10, scope: 'u:alice' },

@@ -45,7 +45,8 @@ async function openCounted() {
   const gate = gateIndex({ ...storage, index: { ...real, snapshot } });
   const core = await openCore({ storage: gate.storage });
   return {
-    ...{ core, gate },
+    core,
+    gate,
     async index() {
       gate.isOpen = true;
       await core.indexer.drain();

@@ -7,7 +7,8 @@ import { LENGTHS_TERM, replaceFiles } from '../../../core/search/index/postings.
 import { encodeText, indexText } from '../../support/index-text.ts';
 
 const row = (key: string, bytes: readonly number[], part = 0): IndexBlob => ({
-  ...{ key, part },
+  key,
+  part,
   bytes: Uint8Array.from(bytes),
 });
 
@@ -75,7 +76,9 @@ describe('rows that are kept', () => {
     const known = index.recall('u:alice', ['tea', 'cup', 'none', 'unknown']);
     expect(known?.generation).toBe(8);
     expect(Object.fromEntries(known?.rows ?? [])).toEqual({
-      ...{ tea: [row('tea', [1]), row('tea', [4], 1)], cup: [], none: [row('none', [5])] },
+      tea: [row('tea', [1]), row('tea', [4], 1)],
+      cup: [],
+      none: [row('none', [5])],
     });
     expect(known?.lengths.files).toEqual([1, 3]);
     expect([...(known?.lengths.table.fileLengths ?? [])]).toEqual([3, 9]);
@@ -121,8 +124,15 @@ describe('rows that are kept', () => {
 
 describe('texts that are kept', () => {
   const text = new ReadText({
-    ...{ scope: 'u:alice', fileNo: 1, path: 'a.md', version: 3, updatedAt: 0, hash: '' },
-    ...{ latestRevisionId: '', indexedVersion: 3, content: '# Tea\n\nGreen.\n\nBlack.\n' },
+    scope: 'u:alice',
+    fileNo: 1,
+    path: 'a.md',
+    version: 3,
+    updatedAt: 0,
+    hash: '',
+    latestRevisionId: '',
+    indexedVersion: 3,
+    content: '# Tea\n\nGreen.\n\nBlack.\n',
   });
   const state = { generation: 7, format: 1, files: 2, version: 9 };
   const key = { scope: 'u:alice', fileNo: 1 } as const;

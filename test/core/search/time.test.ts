@@ -147,7 +147,8 @@ describe('memory as it stood', () => {
     clock.now = Date.parse('2026-06-01T00:00:00Z');
     const asOf = '2026-01-20T00:00:00Z';
     const read = await call<{ content: string; version: number }>(core, 'alice', 'memory_read', {
-      ...{ path: 'user/a.md', asOf },
+      path: 'user/a.md',
+      asOf,
     });
     expect(read.result).toMatchObject({ content: '# Drinks\n\n- Prefers tea.\n', version: 1 });
     expect(linesOf(await find(core, { query: 'tea', asOf }))).toEqual(['user/a.md:3']);
@@ -157,7 +158,9 @@ describe('memory as it stood', () => {
       'alice',
       'memory_context',
       {
-        ...{ query: 'tea', asOf, fill: false },
+        query: 'tea',
+        asOf,
+        fill: false,
       },
     );
     expect(result.context).toContain('version 1, 2026-01-10, under "Drinks"\n\n- Prefers tea.\n');
@@ -177,7 +180,9 @@ describe('memory as it stood', () => {
     expect(JSON.stringify([gone.message, gone.details])).not.toContain('users/');
     expect((await read('2027-01-01T00:00:00Z')).message).toContain('future');
     expect(await find(core, { query: 'tea', asOf: early })).toMatchObject({
-      ...{ mode: 'text', results: [], hint: 'The memory was empty at 2026-01-01T00:00:00.000Z.' },
+      mode: 'text',
+      results: [],
+      hint: 'The memory was empty at 2026-01-01T00:00:00.000Z.',
     });
     expect((await rejection(find(core, { query: 'tea', asOf: '2027-01-01T00:00:00Z' }))).code).toBe(
       'INVALID_REQUEST',
@@ -196,7 +201,8 @@ describe('memory as it stood', () => {
     const late = { query: 'tea', asOf: '2026-03-01T00:00:00Z' };
     for (const tool of ['memory_find', 'memory_context']) {
       expect(await rejection(call(core, 'alice', tool, late))).toMatchObject({
-        ...{ code: 'WORK_LIMIT_EXCEEDED', details: { limit: 'files', max: 500 } },
+        code: 'WORK_LIMIT_EXCEEDED',
+        details: { limit: 'files', max: 500 },
       });
     }
     expect(linesOf(await find(core, { ...late, path: 'user/a' }))).toEqual(['user/a.md:1']);

@@ -102,7 +102,9 @@ describe('a memory that fits', () => {
     for (const query of QUESTIONS) {
       const { context, stableChars } = await gather(core, 'alice', query);
       expect({ query, context, stableChars }).toEqual({
-        ...{ query, context: first.context, stableChars: first.stableChars },
+        query,
+        context: first.context,
+        stableChars: first.stableChars,
       });
     }
     await write(core, 'alice', 'user/a.md', 'Drinks coffee.\n');
@@ -160,7 +162,9 @@ describe('a memory that fits', () => {
     const asked: string[] = [];
     const core = await openCore({
       embedder: {
-        ...{ name: 'down', model: 'down', dimensions: 8 },
+        name: 'down',
+        model: 'down',
+        dimensions: 8,
         embed(texts) {
           asked.push(...texts);
           return Promise.reject(new Error('The embedder is down.'));
@@ -272,7 +276,10 @@ describe('a memory that fits', () => {
     ]);
     expect((await gather(core, 'alice', 'zebra', { asOf })).context).toBe(first.context);
     expect(await gather(core, 'alice', 'tea', { asOf: '2026-01-01T00:00:00Z' })).toMatchObject({
-      ...{ context: '', sources: [], stableChars: 0, mode: 'find' },
+      context: '',
+      sources: [],
+      stableChars: 0,
+      mode: 'find',
     });
   });
 
@@ -391,7 +398,9 @@ describe('a memory that does not fit', () => {
     const core = await openCore({
       sharedWrites: true,
       embedder: {
-        ...{ name: 'slow', model: 'slow', dimensions: 8 },
+        name: 'slow',
+        model: 'slow',
+        dimensions: 8,
         async embed(texts) {
           const run = texts.some((text) => text.startsWith('Where is')) ? meanwhile : null;
           if (run !== null) meanwhile = null;
@@ -448,7 +457,10 @@ describe('a memory that does not fit', () => {
     for (let from = 0; from < files.length; from += 250) {
       await core.files.hostWrite(
         files.slice(from, from + 250).map(({ path, content }) => ({
-          ...{ userId: 'alice', path: `user/${path}`, content, reason: 'Seeds the memory.' },
+          userId: 'alice',
+          path: `user/${path}`,
+          content,
+          reason: 'Seeds the memory.',
         })),
         { actor: 'seed', plugin: 'seed' },
       );
@@ -469,7 +481,11 @@ describe('a memory that does not fit', () => {
     expect(lines.at(-1)).toBe(`… and ${(5_000 - named).toLocaleString('en')} more files`);
     expect(answer.sources).toHaveLength(named);
     expect(answer.sources[1]).toMatchObject({
-      ...{ path: 'user/notes/0001.md', startLine: 1, endLine: 1, version: 1, why: 'catalog' },
+      path: 'user/notes/0001.md',
+      startLine: 1,
+      endLine: 1,
+      version: 1,
+      why: 'catalog',
     });
     const { sources } = await gather(core, 'alice', 'zebra', { maxChars: 100_000 });
     expect(sources).toHaveLength(200);
@@ -547,7 +563,8 @@ describe('a memory that does not fit', () => {
       (await service.execute('memory_context', { query: 'garden', ...more })).json
         .result as Context;
     expect(await ask({})).toMatchObject({
-      ...{ mode: 'model', stableChars: 0 },
+      mode: 'model',
+      stableChars: 0,
       sources: [{ path: 'user/big.md', startLine: 1, why: 'catalog' }],
     });
     expect(service.asked).toHaveLength(2);
@@ -632,7 +649,9 @@ describe('a file whose front matter says context: never', () => {
     for (let from = 0; from < files.length; from += 250) {
       await core.files.hostWrite(
         files.slice(from, from + 250).map((path) => ({
-          ...{ userId: 'alice', path, content: `${NEVER}# N\n\nx` },
+          userId: 'alice',
+          path,
+          content: `${NEVER}# N\n\nx`,
           reason: 'Seeds the memory.',
         })),
         { actor: 'seed', plugin: 'seed' },

@@ -586,18 +586,18 @@ describe('the deadline of a call', () => {
     const at = (leftMs: number, limitMs: number) => performance.now() - limitMs + leftMs;
     const context = { userId: 'alice' };
     const told = await core.tools.execute('memory_context', {
-      ...{ context, arguments: { query: 'tea', fill: false }, arrivedAt: at(1_500, 60_000) },
+      context,
+      arguments: { query: 'tea', fill: false },
+      arrivedAt: at(1_500, 60_000),
     });
     expect(told.result).toMatchObject({
       mode: 'find',
       degraded: expect.stringMatching(/^The model failed: the provider did not answer in/),
     });
     const remembered = core.tools.execute('memory_remember', {
-      ...{
-        context,
-        arguments: { text: 'Forget tea.', forget: true },
-        arrivedAt: at(1_500, 150_000),
-      },
+      context,
+      arguments: { text: 'Forget tea.', forget: true },
+      arrivedAt: at(1_500, 150_000),
     });
     expect((await rejection(remembered)).code).toBe('MODEL_TIMEOUT');
   });

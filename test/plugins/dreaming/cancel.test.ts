@@ -44,7 +44,11 @@ describe.each([
     await first.plugin.settle();
     const { json: run } = await first.admin('GET', `dream/runs/${id}`);
     expect(run).toMatchObject({
-      ...{ state: 'canceled', outcome: null, filesTouched: 0, writes: 0, error: null },
+      state: 'canceled',
+      outcome: null,
+      filesTouched: 0,
+      writes: 0,
+      error: null,
       operationsWaiting: 0,
     });
     expect(run.endedAt).not.toBeNull();
@@ -66,8 +70,13 @@ describe.each([
     await first.plugin.settle();
     const { json: run } = await first.admin('GET', `dream/runs/${id}`);
     expect(run).toMatchObject({
-      ...{ state: 'canceled', outcome: null, filesTouched: 0, writes: 0, error: null },
-      ...{ operationsApplied: 0, operationsWaiting: 0 },
+      state: 'canceled',
+      outcome: null,
+      filesTouched: 0,
+      writes: 0,
+      error: null,
+      operationsApplied: 0,
+      operationsWaiting: 0,
     });
     expect(run.endedAt).not.toBeNull();
     expect(await readThree(first)).toEqual(BEFORE);
@@ -89,7 +98,11 @@ describe.each([
     await first.plugin.settle();
     const { json: run } = await first.admin('GET', `dream/runs/${id}`);
     expect(run).toMatchObject({
-      ...{ state: 'completed', outcome: 'applied', filesTouched: 3, writes: 4, error: null },
+      state: 'completed',
+      outcome: 'applied',
+      filesTouched: 3,
+      writes: 4,
+      error: null,
       operationsApplied: 2,
     });
     expect(await readThree(first)).toEqual(AFTER);

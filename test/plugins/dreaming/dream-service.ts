@@ -134,7 +134,10 @@ export function operation(more: Partial<Proposed> & Pick<Proposed, 'kind'>): Pro
 export function verdicts(said: Readonly<Record<number, string>>) {
   return () => ({
     verdicts: Object.entries(said).map(([number, verdict]) => ({
-      ...{ operation: Number(number), lost: [], added: [], verdict },
+      operation: Number(number),
+      lost: [],
+      added: [],
+      verdict,
     })),
   });
 }

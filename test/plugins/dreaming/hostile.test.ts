@@ -50,7 +50,9 @@ const harm = [
 const passEverything = (prompt: string) => ({
   verdicts: [...prompt.matchAll(/^<operation-\w+ number="(\d+)" kind="(\w+)"/gm)].map(
     ([, number, kind]) => ({
-      ...{ operation: Number(number), lost: [], added: [] },
+      operation: Number(number),
+      lost: [],
+      added: [],
       verdict: kind === 'supersede' ? 'replaces' : 'keeps',
     }),
   ),

@@ -14,22 +14,38 @@ function earlierDetails(): object {
   return {
     operations: [
       ...[['user/tea.md'], ['user/inbox.md', 'user/projects.md']].map((paths, index) => ({
-        ...{ kind: index === 0 ? 'merge' : 'move', reason: 'tidy', paths },
-        ...{ status: 'applied', check: null, why: null },
+        kind: index === 0 ? 'merge' : 'move',
+        reason: 'tidy',
+        paths,
+        status: 'applied',
+        check: null,
+        why: null,
       })),
       {
-        ...{ kind: 'reword', reason: 'shorter', paths: ['user/tea.md'], status: 'dropped' },
-        ...{ check: 'specifics', why: 'a number is lost' },
+        kind: 'reword',
+        reason: 'shorter',
+        paths: ['user/tea.md'],
+        status: 'dropped',
+        check: 'specifics',
+        why: 'a number is lost',
       },
     ],
     malformed: 1,
     files: Object.keys(BEFORE).map((file) => ({
-      ...{ path: file, version: 1, reason: 'tidy', status: 'proposed', note: null },
+      path: file,
+      version: 1,
+      reason: 'tidy',
+      status: 'proposed',
+      note: null,
       after: AFTER[file],
       diff: unifiedDiff(BEFORE[file] ?? null, AFTER[file] ?? null, { path: file }),
-      ...{ needs: [], written: null },
+      needs: [],
+      written: null,
     })),
-    ...{ leftOut: [], tooLarge: [], maxWrites: 10, traceId: null },
+    leftOut: [],
+    tooLarge: [],
+    maxWrites: 10,
+    traceId: null,
   };
 }
 
@@ -67,17 +83,24 @@ it('a proposal that waits in a database of version 5 becomes operations that wai
   await second.plugin.tick();
   const { json: run } = await second.admin('GET', `dream/runs/${id}`);
   expect(run).toMatchObject({
-    ...{ state: 'completed', outcome: 'waiting', operationsWaiting: 2, operationsDropped: 1 },
+    state: 'completed',
+    outcome: 'waiting',
+    operationsWaiting: 2,
+    operationsDropped: 1,
     malformedOperations: 1,
   });
   expect(run.endedAt).not.toBeNull();
   expect(run.operations).toMatchObject([
     {
-      ...{ kind: 'merge', status: 'waiting', preselected: true },
+      kind: 'merge',
+      status: 'waiting',
+      preselected: true,
       remove: [{ path: 'users/alice/tea.md', text: '- Likes tea a lot.' }],
     },
     {
-      ...{ kind: 'move', status: 'waiting', preselected: true },
+      kind: 'move',
+      status: 'waiting',
+      preselected: true,
       remove: [{ path: 'users/alice/inbox.md', text: '- Decided on Kafka in 2024.' }],
       add: { path: 'users/alice/projects.md', lines: ['- Decided on Kafka in 2024.'] },
     },

@@ -119,7 +119,8 @@ describe('operations that a person reverted', () => {
     const run = await service.dream('alice');
     await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(await service.dream('alice')).toMatchObject({
-      ...{ outcome: 'no_op', operations: [] },
+      outcome: 'no_op',
+      operations: [],
       repeatedOperations: run.operationsApplied,
     });
     expect(await readThree(service)).toEqual(BEFORE);

@@ -59,12 +59,13 @@ describe('a run in auto mode', () => {
     expect(run.operations).toMatchObject([
       { status: 'applied', class: 'certain', verdict: null },
       {
-        ...{ status: 'waiting', class: 'meaning', verdict: 'keeps', signals: ['sensitive'] },
-        ...{
-          preselected: false,
-          applicable: true,
-          why: expect.stringContaining('sensitive subject'),
-        },
+        status: 'waiting',
+        class: 'meaning',
+        verdict: 'keeps',
+        signals: ['sensitive'],
+        preselected: false,
+        applicable: true,
+        why: expect.stringContaining('sensitive subject'),
         remove: [{ line: 3, heading: 'Food', text: '- Allergic to nuts' }],
         add: { path: 'users/alice/food.md', lines: ['- Has an allergy to nuts'] },
       },
@@ -141,7 +142,9 @@ describe('a run in auto mode', () => {
     service.clock.advance(1);
     const { json } = await service.admin('GET', `dream/runs/${run.id}`);
     expect(json.operations[1]).toMatchObject({
-      ...{ status: 'stale', preselected: false, applicable: false },
+      status: 'stale',
+      preselected: false,
+      applicable: false,
       why: 'nobody decided on it within 2 days',
     });
     expect(await waiting()).toEqual({ status: 0, user: 0, runs: 0 });

@@ -255,8 +255,11 @@ describe('a dream run in auto mode', () => {
     }));
     const run = await service.dream('alice');
     expect(run).toMatchObject({
-      ...{ outcome: 'waiting', filesTouched: 2, writes: 3 },
-      ...{ operationsApplied: 2, operationsWaiting: 2 },
+      outcome: 'waiting',
+      filesTouched: 2,
+      writes: 3,
+      operationsApplied: 2,
+      operationsWaiting: 2,
     });
     expect(
       run.operations.map((it: { status: string; why: string | null; preselected: boolean }) => [

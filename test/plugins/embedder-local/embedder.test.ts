@@ -109,7 +109,9 @@ describe('options', () => {
 
   test('have a small multilingual model with its prefixes by default', () => {
     expect(local()).toMatchObject({
-      ...{ model: 'Xenova/multilingual-e5-small', dimensions: 384, maxTokens: 512 },
+      model: 'Xenova/multilingual-e5-small',
+      dimensions: 384,
+      maxTokens: 512,
       prefixes: { question: 'query: ', passage: 'passage: ' },
     });
   });

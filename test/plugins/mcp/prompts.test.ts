@@ -88,7 +88,8 @@ it('shows the model which files there are where a find has no result', async () 
   expect(await find()).toMatchObject({ results: [], hint: expect.stringContaining('empty') });
   await client.callTool(write('user/tea.md', '# Tea\n\nPrefers green tea.\n'));
   expect(await find()).toEqual({
-    ...{ mode: 'text', results: [] },
+    mode: 'text',
+    results: [],
     hint: 'Nothing matches these words. The memory has 1 file: user/tea.md (# Tea).',
   });
 });

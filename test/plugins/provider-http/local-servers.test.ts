@@ -51,8 +51,10 @@ const SERVERS: readonly LocalServer[] = [
       behaviour: ({ sendJson }) =>
         sendJson(404, {
           error: {
-            ...{ message: 'model "qwen9" not found, try pulling it first', type: 'api_error' },
-            ...{ param: null, code: null },
+            message: 'model "qwen9" not found, try pulling it first',
+            type: 'api_error',
+            param: null,
+            code: null,
           },
         }),
       why: /the provider answered 404/,
@@ -75,13 +77,17 @@ const SERVERS: readonly LocalServer[] = [
         isChat(path)
           ? sendJson(400, {
               error: {
-                ...{ code: 400, message: 'the request exceeds the available context size' },
-                ...{ type: 'exceed_context_size_error', n_prompt_tokens: 9_000, n_ctx: 4_096 },
+                code: 400,
+                message: 'the request exceeds the available context size',
+                type: 'exceed_context_size_error',
+                n_prompt_tokens: 9_000,
+                n_ctx: 4_096,
               },
             })
           : sendJson(501, {
               error: {
-                ...{ code: 501, message: 'This server does not support embeddings.' },
+                code: 501,
+                message: 'This server does not support embeddings.',
                 type: 'not_supported_error',
               },
             }),
@@ -152,7 +158,8 @@ describe.each(SERVERS)('with $name', ({ answer, loading, unknown }) => {
       .poll(async () => (await find(core)).result)
       .toMatchObject({ mode: 'hybrid', results: [{ path: 'user/profile.md' }] });
     const { result } = await call<object>(core, 'alice', 'memory_context', {
-      ...{ query: 'Which tea?', fill: false },
+      query: 'Which tea?',
+      fill: false,
     });
     expect(result).toMatchObject({ mode: 'model', sources: [{ path: 'user/profile.md' }] });
     expect(provider?.violations).toEqual([]);
@@ -186,7 +193,8 @@ describe.each(SERVERS)('with $name', ({ answer, loading, unknown }) => {
     });
     const { result } = await find(core);
     expect(result).toMatchObject({
-      ...{ mode: 'text', results: [{ path: 'user/profile.md' }] },
+      mode: 'text',
+      results: [{ path: 'user/profile.md' }],
       degraded: expect.stringMatching(unknown.why) as string,
     });
   });

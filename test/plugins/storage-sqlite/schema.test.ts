@@ -191,13 +191,22 @@ describe('the schema', () => {
     await knex('svc_scope').insert({
       scope_id: toScopeId('u:alice'),
       scope: 'u:alice',
-      ...{ version: 0, next_file_no: 1, last_ms: 0, id_counter: 0 },
-      ...{ files: 0, bytes: 0, revisions: 0 },
+      version: 0,
+      next_file_no: 1,
+      last_ms: 0,
+      id_counter: 0,
+      files: 0,
+      bytes: 0,
+      revisions: 0,
     });
     await knex('svc_access_log').insert({
       scope_id: toScopeId('u:alice'),
       id: Buffer.alloc(16, 1),
-      ...{ at: 1, path: 'notes.md', actor: 'agent', action: 'read', outcome: 'ok' },
+      at: 1,
+      path: 'notes.md',
+      actor: 'agent',
+      action: 'read',
+      outcome: 'ok',
     });
     await knex.destroy();
     const storage = await open({ filename });

@@ -676,8 +676,11 @@ describe('an embedder that goes wrong in the middle of its work', () => {
     async (_what, behave, why) => {
       const skip = skipTime();
       const hasty = openai({
-        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
-        ...{ timeoutMs: 1_000, maxRetries: 0 },
+        baseUrl: server.baseUrl,
+        name: 'meaning',
+        dimensions: 8,
+        timeoutMs: 1_000,
+        maxRetries: 0,
       });
       const core = await openCore({ embedder: hasty, search: { embedTimeoutMs: 200 } });
       await write(core, 'ann', 'a.md', 'She drinks tea.\n');
@@ -741,7 +744,9 @@ describe('an embedder that goes wrong in the middle of its work', () => {
   it('says at the start, and once, that its vectors have another length', async () => {
     const lines: [object, string][] = [];
     const log = {
-      ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+      debug: () => undefined,
+      info: () => undefined,
+      warn: () => undefined,
       error: (details: object, message?: string) => void lines.push([details, message ?? '']),
     };
     server.always(ofAnswer('longer vectors'));
@@ -961,8 +966,11 @@ describe('another model', () => {
     const open = await makeDatabase();
     const prefixed = (passagePrefix: string) =>
       openai({
-        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
-        ...{ questionPrefix: 'query: ', passagePrefix },
+        baseUrl: server.baseUrl,
+        name: 'meaning',
+        dimensions: 8,
+        questionPrefix: 'query: ',
+        passagePrefix,
       });
     const first = await open({ embedder: prefixed('passage: ') });
     await write(first, 'ann', 'a.md', 'She drinks tea.\n');

@@ -8,7 +8,12 @@ import { measureSpread, type VectorCandidate } from '../../../../core/search/ran
 type Scores = readonly (readonly [file: number, score: number, passage?: number])[];
 
 const toCandidate = ([file, score, passage = 0]: Scores[number]): VectorCandidate => ({
-  ...{ scope: 0, file, passage, score, slot: file, similarity: score },
+  scope: 0,
+  file,
+  passage,
+  score,
+  slot: file,
+  similarity: score,
 });
 const toList = (scores: Scores) =>
   scores.map(toCandidate).sort((left, right) => right.score - left.score);
@@ -27,7 +32,9 @@ function fuseScores(
   { weights = { textWeight: 1, vectorWeight: 0.5 }, others = [] as readonly number[] } = {},
 ) {
   const { fused, agreement } = fuse(toList(text), toList(vector), {
-    ...{ ranking: toRanking(vector, others), weights, group: 'file' },
+    ranking: toRanking(vector, others),
+    weights,
+    group: 'file',
     keyOf: ({ file }) => String(file),
   });
   fused.sort((left, right) => right.score - left.score);

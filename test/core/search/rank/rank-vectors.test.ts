@@ -29,11 +29,15 @@ async function rankCosines(
   }));
   const isWhole = { lists: true, vectors: true };
   const scope = await PassageVectors.from({ vectorGeneration: 1, isWhole, lists, vectors }, null, {
-    ...{ dimensions: 2, indexGeneration: 1 },
+    dimensions: 2,
+    indexGeneration: 1,
   });
   const question = normalise(Float32Array.of(1, 0)) ?? expect.fail();
   return await rankVectors(question, collection, {
-    ...{ group, limit: 10, includes: null, scopes: [scope] },
+    group,
+    limit: 10,
+    includes: null,
+    scopes: [scope],
     rowsOf: ({ file }) => scope.rowsOf(file),
   });
 }

@@ -442,7 +442,10 @@ describe('a fact that can not be filed', () => {
     service.says(() => 'no JSON');
     await service.write('user/a.md', 'x');
     const hold: HoldRecord = {
-      ...{ scope: 'u:alice', id: randomUUID(), kind: 'restore', details: {} },
+      scope: 'u:alice',
+      id: randomUUID(),
+      kind: 'restore',
+      details: {},
       progressAt: Date.now(),
     };
     const set = (value: HoldRecord | null) =>

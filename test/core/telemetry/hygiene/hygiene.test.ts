@@ -97,7 +97,10 @@ describe('the hygiene of a user’s memory', () => {
     expect(high + medium + low).toBe(Object.values(counts).reduce((sum, one) => sum + one, 0));
     const alice = { userId: 'alice', filesChecked, files, counts, severities };
     const bob = {
-      ...{ userId: 'bob', filesChecked: 1, files: 1, counts: {} },
+      userId: 'bob',
+      filesChecked: 1,
+      files: 1,
+      counts: {},
       severities: { high: 0, medium: 0, low: 0 },
     };
     expect((await core.observability.hygieneOfUsers({})).items).toEqual([alice, bob]);
@@ -105,7 +108,8 @@ describe('the hygiene of a user’s memory', () => {
     expect(first.items).toEqual([alice]);
     const cursor = first.nextCursor ?? '';
     expect(await core.observability.hygieneOfUsers({ limit: 1, cursor })).toEqual({
-      ...{ items: [bob], nextCursor: null },
+      items: [bob],
+      nextCursor: null,
     });
     expect((await core.observability.hygieneOfUsers({ q: 'OB' })).items).toEqual([bob]);
   });
