@@ -147,6 +147,7 @@ export interface TracedRun {
 
 /** The record of a run while it lasts. Spans that end after it are left out. */
 export interface RunTrace extends Trace {
+  readonly traceId: string;
   /** Ends the run and records it; an error gives its code, and its reason where a provider failed. The first call counts. */
   finish(error: unknown, attributes?: SpanAttributes): void;
 }

@@ -76,9 +76,9 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
 export type ToolDescription = Omit<ListedTool, 'destructive' | 'idempotent'> &
   Partial<Pick<ListedTool, 'destructive' | 'idempotent'>>;
 
-/** Who calls, under which ids, and where its phases are recorded. */
+/** Who reads and writes, under which ids, and where its phases are recorded. */
 export interface Caller {
-  /** `null` for work on shared memory alone. */
+  /** `null` for the admin, and for work on shared memory alone. */
   userId: string | null;
   actor: string;
   tool: string | null;
@@ -93,6 +93,7 @@ export interface ToolCall extends Caller {
   userId: string;
   tool: string;
   toolCallId: string;
+  trace: Trace & { traceId: string };
   /** The user's time zone, where the caller names one. */
   timeZone?: string;
   /**
@@ -108,9 +109,10 @@ export interface ToolCall extends Caller {
 
 /** Where spans are recorded. `start` is cheap and never throws. */
 export interface Trace {
-  readonly traceId: string;
+  /** `null` where nobody named one. */
+  readonly traceId: string | null;
   /** The number of the last erasure that was known when the work began; absent: it begins now. */
-  readonly knownErasure?: number;
+  readonly knownErasure?: number | undefined;
   start(kind: SpanKind, name: string): Span;
 }
 

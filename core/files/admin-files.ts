@@ -8,7 +8,6 @@ import { checkContent, checkReason } from './content.ts';
 import {
   deletion,
   type Draft,
-  type DraftCaller,
   type FileChange,
   NO_TOOL_CALL,
   revertTo,
@@ -110,12 +109,8 @@ export function createAdminFiles(
         change: revertTo(content, reason),
       }));
       const keys = prepared.map(({ key }) => key);
-      const write = {
-        ...adminWrite<AdminWritten[]>(keys, { ...caller, action, target, details }),
-        held,
-        knownErasure,
-      };
-      write.caller.triggersDream = qualifies;
+      const facts = { ...caller, action, target, details, knownErasure };
+      const write = { ...adminWrite<AdminWritten[]>(keys, facts), held, triggersDream: qualifies };
       return commit(write, (draft) => {
         // Deletes first, so that reverting a move inside a full scope stays within its quota.
         const order = [...prepared].sort(
@@ -140,19 +135,21 @@ export function createAdminFiles(
       action,
       target,
       details: more,
-    }: AdminAuthor & { action: string; target: string; details?: object | undefined },
+      knownErasure,
+    }: AdminAuthor & {
+      action: string;
+      target: string;
+      details?: object | undefined;
+      knownErasure?: number | undefined;
+    },
   ) {
-    const caller: DraftCaller = {
-      ...NO_TOOL_CALL,
-      actor: 'admin',
-      traceId,
-      toPath: toPhysicalPath,
-    };
+    const trace = noTrace(traceId, knownErasure);
+    const caller = { ...NO_TOOL_CALL, actor: 'admin', trace };
     const audit = (result: R) => {
       const details = { ...more, written: toAuditDetails(result) };
       return toAuditRecord(ids, { action, target, details, address, traceId });
     };
-    return { keys, caller, trace: noTrace(traceId ?? undefined), audit };
+    return { keys, caller, toPath: toPhysicalPath, audit };
   }
 }
 

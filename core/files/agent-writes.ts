@@ -4,7 +4,7 @@ import { invalidField, MemoryError } from '../errors.ts';
 import type { Attempt } from './agent-attempt.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
-import { deletion, type Draft, type DraftCaller } from './draft.ts';
+import { deletion, type Draft } from './draft.ts';
 import { applyPatch } from './patch.ts';
 import { toVirtualPath } from './paths.ts';
 
@@ -134,18 +134,5 @@ function moveFile(
 }
 
 function writeOf(call: ToolCall, keys: readonly FileKey[]) {
-  return { keys, caller: toDraftCaller(call), trace: call.trace, call };
-}
-
-function toDraftCaller(call: ToolCall): DraftCaller {
-  return {
-    userId: call.userId,
-    actor: call.actor,
-    tool: call.tool,
-    toolCallId: call.toolCallId,
-    traceId: call.trace.traceId,
-    runId: call.runId ?? null,
-    triggersDream: true,
-    toPath: toVirtualPath,
-  };
+  return { keys, caller: call, toPath: toVirtualPath, call };
 }

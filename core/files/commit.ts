@@ -8,8 +8,8 @@ import type {
 import type { Settings } from '../config/settings.ts';
 import type { RunCurrent, RunDecision, RunKey } from '../contracts/runs.ts';
 import type { Current, Guard, Storage } from '../contracts/storage.ts';
-import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
-import { Draft, type DraftCaller } from './draft.ts';
+import type { Span, ToolCall } from '../contracts/tool.ts';
+import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
 import { MemoryError } from '../errors.ts';
@@ -25,10 +25,8 @@ export interface WrittenRun<R> {
 }
 
 /** A change of one or more files, before it is made. */
-interface PlannedWrite<R> {
+interface PlannedWrite<R> extends Writing {
   keys: readonly FileKey[];
-  caller: DraftCaller;
-  trace: Trace;
   guards?: readonly Guard[] | undefined;
   call?: ToolCall | undefined;
   /** Set when the call makes only this write and may retry it. */
@@ -38,11 +36,6 @@ interface PlannedWrite<R> {
   run?: WrittenRun<R> | undefined;
   /** Set for a write of work for which all others of the scope wait. */
   held?: HeldWrite | undefined;
-  /**
-   * The last erasure that was known when the work began that led to the write. Default: that of the
-   * trace, or the last one now.
-   */
-  knownErasure?: number | undefined;
 }
 
 /**
@@ -79,7 +72,8 @@ export function createCommit(deps: CommitDependencies): Commit {
     write: PlannedWrite<NoInfer<R>>,
     plan: (draft: Draft) => R,
   ): Promise<R> {
-    const { call, caller, trace } = write;
+    const { call, caller } = write;
+    const { trace } = caller;
     // Counts refused writes too, since a repeated call makes the same writes in the same order.
     const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
     if (call !== undefined) writesOf.set(call, nth + 1);
@@ -91,7 +85,7 @@ export function createCommit(deps: CommitDependencies): Commit {
     // Rows in shared memory name the user too, whose scope is not locked for them.
     const unlocked = owner === null || scopes.includes(owner) ? null : owner;
     const now = deps.now();
-    const { knownErasure = trace.knownErasure ?? deps.erasures.latest() } = write;
+    const knownErasure = trace.knownErasure ?? deps.erasures.latest();
     if (unlocked !== null) await deps.erasures.refresh();
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
@@ -122,9 +116,11 @@ export function createCommit(deps: CommitDependencies): Commit {
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {
+            caller,
+            toPath: write.toPath,
+            triggersDream: write.triggersDream,
             now,
             ids: deps.ids,
-            caller,
             maxFilesPerUser: limits.maxFilesPerUser,
           });
           let planned: R;

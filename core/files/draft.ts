@@ -9,7 +9,7 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Changes, Current } from '../contracts/storage.ts';
-import type { WriteResult } from '../contracts/tool.ts';
+import type { Caller, WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { checkContent, type ContentFacts, NO_CONTENT } from './content.ts';
 import { appendToChain, HASH_FORMAT } from '../history/chain.ts';
@@ -28,29 +28,17 @@ const KEYFRAME_FLOOR_BYTES = 4096;
 /** A delta that is larger than the older text by more than this is stored as that text. */
 const DELTA_SLACK_BYTES = 256;
 
-/** Who writes, and the ids that each row of the write gets. */
-export interface DraftCaller {
-  /** `null` for the admin. */
-  userId: string | null;
-  actor: string;
-  tool: string | null;
-  toolCallId: string | null;
-  traceId: string | null;
-  runId: string | null;
-  /** Whether the write makes its user eligible for dreaming. */
-  triggersDream: boolean;
+/** Who writes, and how. */
+export interface Writing {
+  caller: Caller;
   /** The path of a file in the caller's form, for error messages. */
   toPath: (key: FileKey) => string;
+  /** Whether the write makes its user eligible for dreaming; default `true`. */
+  triggersDream?: boolean | undefined;
 }
 
-/** The caller of a write that no tool call makes. */
-export const NO_TOOL_CALL = {
-  userId: null,
-  tool: null,
-  toolCallId: null,
-  runId: null,
-  triggersDream: true,
-} as const;
+/** The caller of a write that neither a tool call makes, nor a user asks for. */
+export const NO_TOOL_CALL = { userId: null, tool: null, toolCallId: null } as const;
 
 /** The new state of a file. `content: null` deletes it. `write` creates or updates it. */
 export interface FileChange {
@@ -78,7 +66,9 @@ export class Draft {
   readonly #current: Current;
   readonly #now: number;
   readonly #ids: InstanceIds;
-  readonly #caller: DraftCaller;
+  readonly #caller: Caller;
+  readonly #toPath: Writing['toPath'];
+  readonly #triggersDream: boolean;
   readonly #maxFilesPerUser: number;
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
   readonly #files = new Map<string, FileState>();
@@ -89,12 +79,14 @@ export class Draft {
 
   constructor(
     current: Current,
-    options: { now: number; ids: InstanceIds; caller: DraftCaller; maxFilesPerUser: number },
+    options: Writing & { now: number; ids: InstanceIds; maxFilesPerUser: number },
   ) {
     this.#current = current;
     this.#now = options.now;
     this.#ids = options.ids;
     this.#caller = options.caller;
+    this.#toPath = options.toPath;
+    this.#triggersDream = options.triggersDream ?? true;
     this.#maxFilesPerUser = options.maxFilesPerUser;
   }
 
@@ -109,7 +101,7 @@ export class Draft {
   /** The file as it is under the lock. Throws `FILE_NOT_FOUND` when there is none. */
   required(key: FileKey): FileState & { content: string } {
     const file = this.existing(key);
-    if (file === null) throw fileNotFound(this.#caller.toPath(key));
+    if (file === null) throw fileNotFound(this.#toPath(key));
     return file;
   }
 
@@ -118,7 +110,7 @@ export class Draft {
     if (expected === undefined) return;
     const actual = this.existing(key)?.version ?? 0;
     if (actual === expected) return;
-    const path = this.#caller.toPath(key);
+    const path = this.#toPath(key);
     throw versionConflict(path, { expected, actual });
   }
 
@@ -178,8 +170,8 @@ export class Draft {
       reason: change.reason,
       tool: this.#caller.tool,
       toolCallId: this.#caller.toolCallId,
-      traceId: this.#caller.traceId,
-      runId: this.#caller.runId,
+      traceId: this.#caller.trace.traceId,
+      runId: this.#caller.runId ?? null,
       at,
       size,
       hash,
@@ -204,7 +196,7 @@ export class Draft {
     scope.state.bytes += change.facts.size - (before?.size ?? 0);
     scope.state.revisions += 1;
     scope.state.lastWriteAt = at;
-    if (this.#caller.triggersDream && key.scope !== 's' && !isExcludedFromDreams(key.path)) {
+    if (this.#triggersDream && key.scope !== 's' && !isExcludedFromDreams(key.path)) {
       scope.state.lastQualifyingAt = at;
     }
     return { version, revisionId: id, created: !exists, unchanged: false };
@@ -362,8 +354,8 @@ export class Draft {
       tool: this.#caller.tool,
       action: 'write',
       toolCallId: this.#caller.toolCallId,
-      traceId: this.#caller.traceId,
-      runId: this.#caller.runId,
+      traceId: this.#caller.trace.traceId,
+      runId: this.#caller.runId ?? null,
       revisionId,
       version,
       lines: NO_LINES,

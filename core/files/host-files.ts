@@ -4,11 +4,11 @@ import type { Trace, WriteResult } from '../contracts/tool.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
-import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
+import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
 import { parseHostActor } from './actor.ts';
 import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
-import { type DraftCaller, type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
+import { type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
 import { isUuid } from '../ids/ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
@@ -48,17 +48,13 @@ export function createHostFiles(
       const userId = parseUserId(first.userId);
       const keys = changes.map(({ path }) => parseVirtualPath(path, userId));
       const actor = parseHostActor(options.actor);
-      const trace = options.trace ?? noTrace();
-      const caller: DraftCaller = {
+      const caller = {
         userId: first.userId,
         actor,
         tool: parseWriteTool(options.tool),
         toolCallId: null,
-        traceId: options.trace?.traceId ?? null,
+        trace: options.trace ?? noTrace(null),
         runId: options.runId === undefined ? null : parseRunId(options.runId),
-        triggersDream:
-          actor !== 'dream-agent' && changes.every(({ isRevert }) => isRevert !== true),
-        toPath: toVirtualPath,
       };
       try {
         keys.forEach((key) => deps.checkWritable(key));
@@ -72,7 +68,15 @@ export function createHostFiles(
           runId: caller.runId,
           ids: deps.ids,
         });
-        const write = { keys: locked, caller, trace, guards: options.guards, run };
+        const write = {
+          keys: locked,
+          caller,
+          toPath: toVirtualPath,
+          triggersDream:
+            actor !== 'dream-agent' && changes.every(({ isRevert }) => isRevert !== true),
+          guards: options.guards,
+          run,
+        };
         return await commit<readonly WriteResult[]>(write, (draft) => {
           keys.forEach((key, at) => draft.expectVersion(key, changes[at]?.ifVersion));
           for (const other of required) draft.expectVersion(other.key, other.version);
@@ -87,17 +91,17 @@ export function createHostFiles(
           action: 'write' as const,
           outcome: toOutcome(error),
         }));
-        await logAccessBy(deps, { caller, trace, rows: refused });
+        await logAccess(deps, { call: caller, rows: refused });
         throw error;
       }
     },
 
     async hostReads(read, { actor, runId, trace }) {
-      const caller = {
+      const call = {
         ...NO_TOOL_CALL,
         actor: parseHostActor(actor),
         tool: 'memory_read',
-        traceId: trace?.traceId ?? null,
+        trace: trace ?? noTrace(null),
         runId: parseRunId(runId),
       };
       const rows = read.map(({ userId, path, fileNo, revisionId, version = null, lines }) => ({
@@ -110,7 +114,7 @@ export function createHostFiles(
         action: 'read' as const,
         lines: lines === undefined ? null : formatLines(lines),
       }));
-      await logAccessBy(deps, { caller, trace: trace ?? noTrace(), rows });
+      await logAccess(deps, { call, rows });
     },
   };
 }

@@ -131,10 +131,9 @@ export function createImportedFiles(
     { traceId, audit, knownErasure }: ImportOptions,
     plan: (draft: Draft) => R,
   ): Promise<R> {
-    const caller = { ...NO_TOOL_CALL, actor: 'import', traceId, toPath: toPhysicalPath };
-    const trace = noTrace(traceId ?? undefined);
+    const caller = { ...NO_TOOL_CALL, actor: 'import', trace: noTrace(traceId, knownErasure) };
     const row = audit === null ? {} : { audit: () => toAuditRecord(ids, audit) };
-    const { result } = await commit({ keys, caller, trace, knownErasure, ...row }, (draft) => ({
+    const { result } = await commit({ keys, caller, toPath: toPhysicalPath, ...row }, (draft) => ({
       result: plan(draft),
     }));
     return result;

@@ -161,8 +161,11 @@ function toParent({ isSampled, isRemote }: TraceContext) {
 }
 
 /** A trace that records nothing, for work outside a tool call. */
-export function noTrace(traceId: string = newTraceId()): Trace {
-  return { traceId, start: () => NO_SPAN };
+export function noTrace<Id extends string | null>(
+  traceId: Id,
+  knownErasure?: number,
+): Trace & { traceId: Id } {
+  return { traceId, knownErasure, start: () => NO_SPAN };
 }
 
 const NO_SPAN: Span = { end: () => undefined, fail: () => undefined };

@@ -7,7 +7,7 @@ import { checkContent } from '../../../core/files/content.ts';
 import { NO_TOOL_CALL } from '../../../core/files/draft.ts';
 import { createKnownErasures } from '../../../core/files/known-erasures.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
-import { createIdSource } from '../../../core/ids/ids.ts';
+import { createIdSource, newTraceId } from '../../../core/ids/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
 import { manualClock } from '../../support/clock.ts';
 import { quiet } from '../../support/quiet-log.ts';
@@ -52,7 +52,7 @@ async function openCommit({ tries = 1 } = {}) {
     health: { note: (kind, error) => notes.push([kind, error]) },
   });
   const trace = {
-    ...noTrace(),
+    ...noTrace(newTraceId()),
     start: (kind: string, name: string) => {
       const record = (end: string) => (more?: unknown) =>
         spans.push(`${kind}, ${name}: ${end} ${JSON.stringify(more)}`);
@@ -67,9 +67,10 @@ async function openCommit({ tries = 1 } = {}) {
     trace,
     ...more,
   });
+  const admin = { ...NO_TOOL_CALL, actor: 'tester', trace };
   type Write = Parameters<typeof commit>[0];
   const write = (key: Write['keys'][number], more: Partial<Write> = {}) =>
-    commit({ keys: [key], caller: callerOf(more.call), trace, ...more }, (draft) =>
+    commit({ keys: [key], caller: more.call ?? admin, toPath: toPhysicalPath, ...more }, (draft) =>
       draft.put(key, { content: 'x', facts, action: 'write', reason: null }),
     );
   return {
@@ -83,11 +84,6 @@ async function openCommit({ tries = 1 } = {}) {
     write,
     erasures,
   };
-}
-
-function callerOf(call?: ToolCall) {
-  const userId = call?.userId ?? null;
-  return { ...NO_TOOL_CALL, userId, actor: 'tester', traceId: null, toPath: toPhysicalPath };
 }
 
 const holdOf = (scope: ScopeKey, progressAt = NOW): HoldRecord => ({
@@ -243,21 +239,22 @@ describe('a write to an erased memory', () => {
       writes: 0,
       changes: { scopes: [{ ...current.scope('u:alice'), erasureNumber: 3 }] },
     }));
-    const before = { ...noTrace(), knownErasure: 2 };
-    expect(await rejection(write(alice, { knownErasure: 2 }))).toMatchObject({
+    const before = noTrace(newTraceId(), 2);
+    const admin = { ...NO_TOOL_CALL, actor: 'tester', trace: noTrace(null, 2) };
+    expect(await rejection(write(alice, { caller: admin }))).toMatchObject({
       code: 'MEMORY_HELD',
       details: { reason: 'erased' },
     });
-    expect(await rejection(write(alice, { call: call(), trace: before }))).toMatchObject({
+    expect(await rejection(write(alice, { call: call({ trace: before }) }))).toMatchObject({
       code: 'MEMORY_HELD',
     });
     // To shared memory, too: it may say what was erased.
     erasures.note('u:alice', { hold: null, number: 3 });
-    expect(await rejection(write(shared, { call: call(), trace: before }))).toMatchObject({
+    expect(await rejection(write(shared, { call: call({ trace: before }) }))).toMatchObject({
       code: 'MEMORY_HELD',
     });
     await write(alice, { call: call() });
-    await write(alice, { knownErasure: 3 });
+    await write(alice, { caller: { ...admin, trace: noTrace(null, 3) } });
     await write(shared);
   });
 });

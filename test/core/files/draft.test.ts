@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { FileState, ScopeKey, ScopeState } from '../../../core/contracts/records.ts';
 import type { Changes } from '../../../core/contracts/storage.ts';
+import type { Caller } from '../../../core/contracts/tool.ts';
 import { checkContent } from '../../../core/files/content.ts';
 import {
   deletion,
   Draft,
-  type DraftCaller,
   NO_TOOL_CALL,
   revertTo,
   versionConflict,
+  type Writing,
 } from '../../../core/files/draft.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { chainHeadOf, hashRow, linkHash } from '../../../core/history/chain.ts';
 import { createIdSource, createScopeIds } from '../../../core/ids/ids.ts';
 import { toIdMs } from '../../../core/ids/id-time.ts';
+import { noTrace } from '../../../core/telemetry/tracer.ts';
 import { emptyScope } from '../../support/empty-scope.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
@@ -30,7 +32,7 @@ class Memory {
     this.maxFilesPerUser = maxFilesPerUser;
   }
 
-  draft(caller: Partial<DraftCaller> = {}): Draft {
+  draft({ triggersDream, ...caller }: Partial<Who> = {}): Draft {
     const current = {
       scope: (scope: ScopeKey) => this.scope(scope),
       file: (key: typeof alice) => this.files.get(toPhysicalPath(key)) ?? null,
@@ -39,13 +41,9 @@ class Memory {
     return new Draft(current, {
       now: this.now,
       ids: createIdSource(() => this.now),
-      caller: {
-        ...NO_TOOL_CALL,
-        actor: 'tester',
-        traceId: null,
-        toPath: toPhysicalPath,
-        ...caller,
-      },
+      caller: { ...NO_TOOL_CALL, actor: 'tester', trace: noTrace(null), ...caller },
+      toPath: toPhysicalPath,
+      triggersDream,
       maxFilesPerUser: this.maxFilesPerUser,
     });
   }
@@ -63,13 +61,15 @@ class Memory {
   }
 
   /** Makes one change, and gives its revision. */
-  put(content: string | null, { key = alice, ...caller }: Partial<DraftCaller> & PutOf = {}) {
-    const draft = this.draft(caller);
+  put(content: string | null, { key = alice, ...who }: Partial<Who> & PutOf = {}) {
+    const draft = this.draft(who);
     draft.put(key, content === null ? deletion('delete', null) : writing(content));
     const [revision] = this.apply(draft).revisions ?? [];
     return revision;
   }
 }
+
+type Who = Caller & Pick<Writing, 'triggersDream'>;
 
 interface PutOf {
   key?: { scope: ScopeKey; path: string };
@@ -179,7 +179,7 @@ describe('the counts of a scope', () => {
 
   it('say when the user wrote what dreams read', () => {
     const memory = new Memory();
-    const written = (key: NonNullable<PutOf['key']>, caller: Partial<DraftCaller> = {}) => {
+    const written = (key: NonNullable<PutOf['key']>, caller: Partial<Who> = {}) => {
       memory.now += 1000;
       memory.put(`at ${memory.now}`, { key, ...caller });
       const { lastWriteAt, lastQualifyingAt } = memory.scope(key.scope);
@@ -223,7 +223,8 @@ describe('the rows of a write', () => {
       traceId: 'trace',
       runId: 'run',
     };
-    const draft = memory.draft(caller);
+    const { traceId, ...who } = caller;
+    const draft = memory.draft({ ...who, trace: noTrace(traceId) });
     draft.put({ scope: 's', path: 'a.md' }, { ...writing('x'), reason: 'because' });
     const { access = [], revisions = [], scopes = [] } = memory.apply(draft);
     const { userId, ...ofRevision } = caller;

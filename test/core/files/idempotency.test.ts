@@ -4,7 +4,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import type { ToolCall } from '../../../core/contracts/tool.ts';
 import { hashText } from '../../../core/files/content.ts';
 import { createIdempotency, findReplay, toOpenKey } from '../../../core/files/idempotency.ts';
-import { createIdSource } from '../../../core/ids/ids.ts';
+import { createIdSource, newTraceId } from '../../../core/ids/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
 import { manualClock } from '../../support/clock.ts';
 import { quiet } from '../../support/quiet-log.ts';
@@ -29,7 +29,7 @@ async function openKeys() {
       actor: 'agent',
       tool: 'note',
       toolCallId: ids.next(),
-      trace: noTrace(),
+      trace: noTrace(newTraceId()),
       ...(key === null
         ? {}
         : { idempotency: { keyHash: hashText(key), requestHash: hashText(request) } }),
@@ -144,7 +144,7 @@ it('keeps a key for 24 hours', async () => {
 
 it('keeps no answer of a call whose user was erased while it ran', async () => {
   const { keys, storage, call } = await openKeys();
-  const first = call('k', { trace: { ...noTrace(), knownErasure: 1 } });
+  const first = call('k', { trace: noTrace(newTraceId(), 1) });
   await keys.once(first, async () => {
     await eraseUser(storage, 'u:alice', 2);
     return { secret: true };
@@ -155,7 +155,7 @@ it('keeps no answer of a call whose user was erased while it ran', async () => {
 
 it('keeps the answer of a call that knew the erasure of its user when it began', async () => {
   const { keys, storage, call } = await openKeys();
-  await keys.once(call('k', { trace: { ...noTrace(), knownErasure: 2 } }), async () => {
+  await keys.once(call('k', { trace: noTrace(newTraceId(), 2) }), async () => {
     await eraseUser(storage, 'u:alice', 2);
     return { kept: true };
   });
@@ -164,7 +164,7 @@ it('keeps the answer of a call that knew the erasure of its user when it began',
 
 it('refuses a call that began before its user was erased', async () => {
   const { keys, storage, call } = await openKeys();
-  const late = call('k', { trace: { ...noTrace(), knownErasure: 1 } });
+  const late = call('k', { trace: noTrace(newTraceId(), 1) });
   await eraseUser(storage, 'u:alice', 2);
   const tool = counting();
   const error = await rejection(keys.once(late, tool.run));
