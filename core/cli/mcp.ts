@@ -53,7 +53,7 @@ export const mcp: Command = {
 };
 
 async function run(context: CommandContext): Promise<void> {
-  const caller = parseCaller(context.flags);
+  const served = parseServed(context.flags);
   await restartWithPrivateStreams();
   const { input, output } = takeStreams();
   // A client may close standard error, and go on.
@@ -75,9 +75,9 @@ async function run(context: CommandContext): Promise<void> {
   }
   const memory = await attach(loaded, log);
   try {
-    await refuseUnknownTools(memory.tools, caller.tools ?? []);
+    await refuseUnknownTools(memory.tools, served.tools ?? []);
     await serveStdio(memory.tools, {
-      ...caller,
+      ...served,
       input,
       output,
       signal: AbortSignal.any([end.signal, signalOfParent()]),
@@ -90,7 +90,8 @@ async function run(context: CommandContext): Promise<void> {
   process.exit(0);
 }
 
-interface Caller {
+/** What the flags say: for whom, and which tools. */
+interface Served {
   userId: string;
   actor?: string;
   tools?: readonly string[];
@@ -98,7 +99,7 @@ interface Caller {
   readOnly: boolean;
 }
 
-function parseCaller(flags: ReadonlyMap<string, string>): Caller {
+function parseServed(flags: ReadonlyMap<string, string>): Served {
   const user = flags.get('user');
   if (user === undefined) {
     throw new ConfigError(null, 'mcp needs --user=<id>: it serves the memory of one user.');

@@ -7,7 +7,8 @@ import { checkToolPrefix } from '../../core/schemas/tool-prefix.ts';
 import { PostTransport } from './post-transport.ts';
 import { REFUSAL_SCHEMA, toRefusal } from './protocol-error.ts';
 import { importSdk, type McpSdk } from './sdk.ts';
-import { createMcpServer, type McpCaller, type McpOptions } from './server.ts';
+import type { Call } from './resources.ts';
+import { createMcpServer, type McpOptions } from './server.ts';
 
 /** Messages of one POST; what the SDK's own transport takes. */
 const MAX_MESSAGES = 100;
@@ -34,20 +35,21 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
     request: RouteRequest,
     messages: readonly JSONRPCMessage[],
   ): Promise<readonly JSONRPCMessage[]> {
-    const caller = toCaller(request, messages);
+    const call = toCall(request, messages);
+    const userId = call?.context.userId ?? null;
     const session = sessionOf(request);
     const work: JSONRPCMessage[] = [];
     for (const message of messages) {
       const cancelled = toCancelled(message);
       if (cancelled === null) work.push(message);
-      else running.get(toKey(caller, session, cancelled))?.cancel(cancelled, 'cancelled');
+      else running.get(toKey(userId, session, cancelled))?.cancel(cancelled, 'cancelled');
     }
     if (messages.some(isInitialize)) request.setHeader('Mcp-Session-Id', randomUUID());
 
     const transport = new PostTransport();
-    const server = createMcpServer(sdk, runner, caller, toOptions(request, options));
+    const server = createMcpServer(sdk, runner, call, toOptions(request, options));
     await server.connect(transport);
-    const keys = work.filter(isRequest).map(({ id }) => toKey(caller, session, id));
+    const keys = work.filter(isRequest).map(({ id }) => toKey(userId, session, id));
     if (session !== null) for (const key of keys) running.set(key, transport);
     // Nobody is left to be answered: what waits for a model is worth stopping.
     const stop = (): void => transport.cancelAll('the client left');
@@ -92,13 +94,15 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
 }
 
 /** Who is signed in to the app around the service, or who `x-user-id` says; nobody, for now, otherwise. */
-function toCaller(request: RouteRequest, messages: readonly JSONRPCMessage[]): McpCaller {
+function toCall(request: RouteRequest, messages: readonly JSONRPCMessage[]): Call | null {
+  const userId = request.userId ?? request.header('x-user-id');
+  if (userId === null) return null;
   const traceparent = request.header('traceparent');
   // A key is for one request: the second of a list would be another one under the same key.
   const idempotencyKey = messages.length === 1 ? request.header('idempotency-key') : null;
   return {
     // The runner checks it, in the calls that need one.
-    userId: request.userId ?? request.header('x-user-id'),
+    context: { userId },
     // All messages of a list have one deadline; the runner refuses those that have not begun by then.
     arrivedAt: request.arrivedAt,
     ...(traceparent === null ? {} : { traceparent }),
@@ -173,7 +177,7 @@ function sessionOf(request: RouteRequest): string | null {
 }
 
 /** With the user, so that an id that leaked stops nobody else's work. */
-function toKey({ userId }: McpCaller, session: string | null, id: RequestId): string {
+function toKey(userId: string | null, session: string | null, id: RequestId): string {
   return JSON.stringify([userId, session, id]);
 }
 

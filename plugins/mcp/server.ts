@@ -34,20 +34,18 @@ export interface McpOptions {
   actor?: string;
 }
 
-/** For whom a server works: bound here, so that neither a model nor a client has a place to say it. */
-export interface McpCaller extends Pick<Call, 'idempotencyKey' | 'traceparent' | 'arrivedAt'> {
-  /** `null` where nobody is named: then the client can ask what there is, and use nothing of it. */
-  userId: string | null;
-}
-
 /**
  * Makes an MCP server for one user, over any transport. It has the tools of the runner, and the
  * user's memory files as resources where the tools to list and to read are given.
+ *
+ * `bound` is what all of its calls have in common. Whose memory it is stands there alone, so that
+ * neither a model nor a client has a place to say it. `null` where nobody is named: then the client
+ * can ask what there is, and use nothing of it.
  */
 export function createMcpServer(
   sdk: McpSdk,
   runner: ToolRunner,
-  caller: McpCaller,
+  bound: Call | null,
   options: McpOptions = {},
 ): Server {
   const server = new sdk.Server(
@@ -63,27 +61,25 @@ export function createMcpServer(
     },
   );
 
-  /** What the calls of one request have in common. */
   function toCall(extra: Extra): Call {
-    const { userId, idempotencyKey, arrivedAt = performance.now() } = caller;
     const { actor } = options;
-    if (userId === null) {
+    if (bound === null) {
       throw new MemoryError(
         'INVALID_USER_ID',
         'The header x-user-id is missing: it says whose memory this is.',
       );
     }
-    const traceparent = extra._meta?.['traceparent'] ?? caller.traceparent;
+    const traceparent = extra._meta?.['traceparent'];
     return {
+      ...bound,
       context: {
-        userId,
+        ...bound.context,
         ...(actor === undefined ? {} : { actor }),
         toolCallId: String(extra.requestId),
       },
       ...(typeof traceparent === 'string' ? { traceparent } : {}),
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       signal: extra.signal,
-      arrivedAt,
+      arrivedAt: bound.arrivedAt ?? performance.now(),
     };
   }
 

@@ -43,11 +43,14 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
     output.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: refusal })}\n`);
   });
   const sdk = await importSdk();
+  const call = {
+    context: { userId, ...(options.actor === undefined ? {} : { actor: options.actor }) },
+  };
   const subscriptions = new Subscriptions(runner, {
-    call: { context: { userId, ...(options.actor === undefined ? {} : { actor: options.actor }) } },
+    call,
     pollMs: options.pollMs ?? POLL_MS,
   });
-  const server = createMcpServer(sdk, subscriptions.watch(), { userId }, options);
+  const server = createMcpServer(sdk, subscriptions.watch(), call, options);
   if (hasResources(options)) subscriptions.serve(sdk, server);
   const transport = new sdk.StdioServerTransport(input, output);
   server.onerror = (error) => onError?.(error);
