@@ -1,0 +1,71 @@
+import type { RestoreRequest } from '../../contracts/admin.ts';
+import type { HoldRecord, ScopeKey } from '../../contracts/records.ts';
+import { invalidField, MemoryError } from '../../errors.ts';
+import type { HeldWrite } from '../../files/hold.ts';
+import {
+  parsePhysicalPath,
+  parsePhysicalPrefix,
+  parseUserId,
+  toPhysicalPath,
+  toScope,
+} from '../../files/paths.ts';
+import { parseTime, toTime } from '../../time/time.ts';
+
+/** What is to be restored. */
+export interface Goal {
+  scope: ScopeKey;
+  at: number;
+  /** A path of the scope; `''` for all, a folder ends in `/`. */
+  path: string;
+}
+
+/** The goal of a request. Throws for a time that is to come, and for a path of somebody else. */
+export function parseGoal(
+  userId: string,
+  { at, path }: Pick<RestoreRequest, 'at' | 'path'>,
+  now: number,
+): Goal {
+  const scope = toScope(parseUserId(userId));
+  const time = parseTime(at, 'at');
+  if (time > now) throw invalidTime(`${at} is in the future`);
+  if (path === undefined) return { scope, at: time, path: '' };
+  const home = `users/${userId}/`;
+  if (!path.startsWith(home)) {
+    throw new MemoryError('INVALID_PATH', `path must start with ${home}.`, { details: { path } });
+  }
+  const inside = path.endsWith('/')
+    ? parsePhysicalPrefix(path).slice(home.length)
+    : parsePhysicalPath(path).path;
+  return { scope, at: time, path: inside };
+}
+
+/** The goal of a restore that was cut off. */
+export function toGoal({ scope, details }: HoldRecord): Goal {
+  return { scope, at: Number(details['at']), path: String(details['path']) };
+}
+
+export function isSameGoal(one: Goal, other: Goal): boolean {
+  return one.scope === other.scope && one.at === other.at && one.path === other.path;
+}
+
+/** What the revisions and the audit say of a restore. */
+export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
+  const step = held === undefined ? {} : { step: held.step };
+  return {
+    action: 'users.restore',
+    target: scope.slice(2),
+    reason: `Restores the memory as of ${toTime(at)}.`,
+    details: {
+      at: toTime(at),
+      path: path === '' ? null : toPhysicalPath({ scope, path }),
+      ...step,
+    },
+    qualifies: true,
+    held,
+  };
+}
+
+/** The error for a time that can't be restored. */
+export function invalidTime(message: string): MemoryError {
+  return invalidField('/at', message, 'The time');
+}
