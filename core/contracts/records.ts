@@ -191,6 +191,15 @@ export interface AccessRecord extends FileKey, Omit<Stored<AdminAccess>, 'lines'
   knownErasure?: number | undefined;
 }
 
+/** A lease, by the database's clock. */
+export interface LeaseRecord {
+  name: string;
+  holder: string;
+  /** Grows with each claim. */
+  fence: number;
+  expiresAt: number;
+}
+
 /** The first answer to an idempotency key. */
 export interface IdempotencyRecord {
   scope: ScopeKey;

@@ -81,6 +81,27 @@ export interface RunRecord extends RunListing {
 /** A run, by the plugin that it belongs to and its user. */
 export type RunKey = Pick<RunRecord, 'plugin' | 'scope' | 'id'>;
 
+/** Runs of one user and one plugin, which may be none. */
+export interface RunKeys extends Pick<RunRecord, 'plugin' | 'scope'> {
+  ids: readonly string[];
+}
+
+/** What a mutation sees of the runs that it names. */
+export interface RunRows {
+  /** What the plugin keeps of the user. */
+  user: RunUserRecord;
+  /** Throws `RUN_NOT_FOUND` for a run of another plugin or user. */
+  run(id: string): RunRecord | null;
+}
+
+/** What a mutation changes of the runs that it names. */
+export interface RunRowChanges {
+  user?: RunUserRecord | undefined;
+  runs?: readonly RunRecord[];
+  /** Ids of runs that go, with their budgets. */
+  removed?: readonly string[];
+}
+
 /** What an update locks and reads. */
 export interface RunUpdateRequest {
   scope: ScopeKey;

@@ -13,6 +13,7 @@ import type {
   FolderListing,
   HoldRecord,
   IdempotencyRecord,
+  LeaseRecord,
   NewRevision,
   PrunedRevision,
   RevisionRecord,
@@ -25,7 +26,7 @@ import type {
   UserListing,
 } from './records.ts';
 import type { MemoryError } from '../errors.ts';
-import type { RunCurrent, RunDecision, RunKey, RunStores } from './runs.ts';
+import type { RunKeys, RunRowChanges, RunRows, RunStores } from './runs.ts';
 import type { ErasureStore } from './erasure.ts';
 import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './logger.ts';
@@ -151,8 +152,14 @@ export interface MutateRequest {
   files: readonly FileKey[];
   idempotency?: { scope: ScopeKey; keyHash: string };
   guards?: readonly Guard[];
-  /** A plugin's run that is changed with the files. Its scope is among `scopes`. */
-  run?: RunKey;
+  /** Runs of one plugin and one user, whose scope is among `scopes`. */
+  runs?: RunKeys;
+  /** Leases, by their names; also those that are over. */
+  leases?: readonly string[];
+  /** Keys of settings. */
+  settings?: readonly string[];
+  /** Ids of audit rows that are to be replaced. */
+  audit?: readonly string[];
 }
 
 /**
@@ -168,10 +175,19 @@ export interface Current {
   scope(scope: ScopeKey): ScopeState;
   file(key: FileKey): FileState | null;
   readonly idempotency: IdempotencyRecord | null;
-  /** The rows of {@link MutateRequest.run}; absent without one. */
-  run?(): RunCurrent;
-  /** Why the writes of a scope wait; `null` when they don't. Absent without {@link Storage.holds}. */
-  hold?(scope: ScopeKey): HoldRecord | null;
+  /** The rows of {@link MutateRequest.runs}. */
+  runs(): RunRows;
+  lease(name: string): LeaseRecord | null;
+  /** The value is `undefined` where it is not JSON. */
+  setting(key: string): { value: unknown } | null;
+  audit(id: string): AuditRecord | null;
+  /**
+   * The database's clock in milliseconds, when the leases of the request were read. Throws `INTERNAL`
+   * for a request that names none.
+   */
+  now(): number;
+  /** Why the writes of a scope wait; `null` when they don't. */
+  hold(scope: ScopeKey): HoldRecord | null;
 }
 
 /** The outcome of `decide`. */
@@ -192,9 +208,13 @@ export interface Changes {
   pruned?: readonly PrunedRevision[];
   access?: readonly AccessRecord[];
   idempotency?: IdempotencyRecord;
+  /** New rows, and whole new states of those that the request names. */
   audit?: readonly AuditRecord[];
-  /** The run of the request, and what its plugin keeps of the user. */
-  run?: Pick<RunDecision<unknown>, 'run' | 'user'>;
+  runs?: RunRowChanges;
+  /** Leases to write, and to remove (`null`). */
+  leases?: readonly { name: string; lease: LeaseRecord | null }[];
+  /** Settings to write, and to remove (`null`). */
+  settings?: readonly { key: string; setting: { value: unknown } | null }[];
   /** Holds to set, and to remove (`null`). */
   holds?: readonly { scope: ScopeKey; hold: HoldRecord | null }[];
 }

@@ -6,13 +6,12 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RunCurrent, RunDecision, RunKey } from '../contracts/runs.ts';
+import type { RunCurrent, RunDecision, RunKey, RunRowChanges } from '../contracts/runs.ts';
 import type { Current, Guard, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall } from '../contracts/tool.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
-import { MemoryError } from '../errors.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { parseUserId, toScope } from './paths.ts';
 import type { InstanceIds } from '../ids/ids.ts';
@@ -98,7 +97,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           files: write.keys,
           ...(idempotency === null ? {} : { idempotency }),
           ...(write.guards === undefined ? {} : { guards: write.guards }),
-          ...(write.run === undefined ? {} : { run: write.run.key }),
+          ...(write.run === undefined ? {} : { runs: toRunKeys(write.run.key) }),
         },
         (current) => {
           read.end({ files: write.keys.length });
@@ -130,7 +129,7 @@ export function createCommit(deps: CommitDependencies): Commit {
             building.fail(error);
             throw error;
           }
-          const { audit: runAudit, ...run } = changeRun(write, current, planned);
+          const { audit: runAudit, runs } = changeRun(write, current, planned);
           building.end({ revisions: draft.revisionCount });
           const rows = trace.start('access_log.write', 'access rows');
           const changes = draft.changes({
@@ -142,7 +141,7 @@ export function createCommit(deps: CommitDependencies): Commit {
             ...(holds.length === 0 ? {} : { holds }),
             ...(write.audit === undefined ? {} : { audit: [write.audit(planned)] }),
             ...(runAudit === undefined ? {} : { audit: [runAudit] }),
-            ...(write.run === undefined ? {} : { run }),
+            ...(runs === undefined ? {} : { runs }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];
@@ -166,15 +165,21 @@ export function createCommit(deps: CommitDependencies): Commit {
   };
 }
 
+function toRunKeys({ plugin, scope, id }: RunKey) {
+  return { plugin, scope, ids: [id] };
+}
+
 function changeRun<R>(
-  { run }: PlannedWrite<R>,
+  { run: written }: PlannedWrite<R>,
   current: Current,
   planned: R,
-): Omit<RunDecision<unknown>, 'result'> {
-  if (run === undefined) return {};
-  const rows = current.run?.();
-  if (rows === undefined) throw new MemoryError('INTERNAL', 'The storage keeps no runs.');
-  return run.change(rows, planned);
+): { audit?: AuditRecord; runs?: RunRowChanges } {
+  if (written === undefined) return {};
+  const rows = current.runs();
+  const present = { user: rows.user, run: rows.run(written.key.id) };
+  const { audit, user, run } = written.change(present, planned);
+  const runs = { user, runs: run === undefined ? [] : [run] };
+  return { runs, ...(audit === undefined ? {} : { audit }) };
 }
 
 /** Each scope once, in one order for all writes, so that no two writes deadlock. */

@@ -63,7 +63,7 @@ export type Written = Omit<WriteResult, 'path'>;
  * Only the write path (`commit.ts`) makes one.
  */
 export class Draft {
-  readonly #current: Current;
+  readonly #current: Pick<Current, 'scope' | 'file'>;
   readonly #now: number;
   readonly #ids: InstanceIds;
   readonly #caller: Caller;
@@ -78,7 +78,7 @@ export class Draft {
   readonly #access: AccessRecord[] = [];
 
   constructor(
-    current: Current,
+    current: Pick<Current, 'scope' | 'file'>,
     options: Writing & { now: number; ids: InstanceIds; maxFilesPerUser: number },
   ) {
     this.#current = current;
@@ -296,7 +296,7 @@ export class Draft {
   }
 
   /** The rows to write. Called once. */
-  changes(extra: Pick<Changes, 'idempotency' | 'audit' | 'holds' | 'run'>): Changes {
+  changes(extra: Pick<Changes, 'idempotency' | 'audit' | 'holds' | 'runs'>): Changes {
     // Only now, since the two revisions of a move name each other.
     for (const revision of this.#revisions) {
       if (this.#restored.has(revision)) continue;

@@ -70,7 +70,7 @@ export function createHeldWork(
 
   async function renew({ scope, id }: HoldRecord): Promise<void> {
     await storage.mutate({ scopes: [scope], files: [] }, (current) => {
-      const hold = current.hold?.(scope) ?? null;
+      const hold = current.hold(scope);
       const holds = hold?.id === id ? [{ scope, hold: { ...hold, progressAt: now() } }] : [];
       return { result: null, writes: 0, changes: { holds } };
     });

@@ -27,7 +27,7 @@ export function checkHolds(
   { held, now }: { held: HeldWrite | null; now: number },
 ): NonNullable<Changes['holds']> {
   for (const scope of new Set(scopes)) {
-    const hold = current.hold?.(scope) ?? null;
+    const hold = current.hold(scope);
     if (held?.hold.scope !== scope) {
       if (hold !== null) throw memoryHeld(hold);
     } else if (held.step === 'take') {

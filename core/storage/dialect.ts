@@ -84,13 +84,6 @@ export interface Dialect {
   /** The database's clock in milliseconds, as an SQL expression. */
   readonly nowMs: string;
   /**
-   * Claims a lease unless another holder's lease is still valid; its parameters are name, holder
-   * and milliseconds. The one statement leaves the row as it is for its holder, or creates or takes
-   * over the lease with the next fence. A new row's fence starts at the clock, so it is greater
-   * than any earlier row's of the same name.
-   */
-  readonly claimLease: string;
-  /**
    * A condition with one bound parameter: `text` contains it, ignoring the case of ASCII letters.
    */
   containsText(text: string): string;

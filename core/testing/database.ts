@@ -419,22 +419,6 @@ export const databaseCases: readonly DatabaseCase[] = [
     assert.ok(second - first >= 20, 'The time stood still within a transaction.');
   }),
 
-  on('gives a lease to one holder at a time, with a fence that only grows', async ({ write }) => {
-    const claim = (holder: string, ms: number) =>
-      write(async (connection) => {
-        await connection.run(connection.dialect.claimLease, ['l', holder, ms]);
-        const [row] = await connection.all('select holder, fence from svc_lease', []);
-        return { holder: toText(row?.['holder']), fence: toInteger(row?.['fence']) };
-      });
-    const first = await claim('one', 60_000);
-    assert.equal((await claim('two', 60_000)).holder, 'one');
-    const again = await claim('one', 1);
-    await sleep(20);
-    const next = await claim('two', 60_000);
-    assert.equal(next.holder, 'two');
-    assert.ok(first.fence < again.fence && again.fence < next.fence, 'A fence does not grow.');
-  }),
-
   on(
     'compares a key of several columns with another one, in both directions',
     async ({ database, write }) => {

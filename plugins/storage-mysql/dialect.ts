@@ -93,14 +93,6 @@ export const MYSQL_DIALECT: Dialect = {
 
   nowMs: NOW_MS,
 
-  // MySQL assigns in order, so the holder already tells whether the lease was free.
-  claimLease:
-    'insert into svc_lease (name, holder, fence, expires_at)' +
-    ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on duplicate key update` +
-    ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
-    ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
-    ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',
-
   containsText(text) {
     // lower() does not change binary text, and changes more than ASCII in utf8mb4. The Hebrew
     // character set has one character for each byte and no cases of its own.
@@ -253,9 +245,9 @@ function keySet(columns: Readonly<Record<string, ColumnKind>>, rows: CellValue[]
     }
   });
   const values = Object.entries(columns).map(([name, kind], at) => {
-    if (kind === 'integer') return `j.c${at} as ${name}`;
+    if (kind === 'integer') return `j.c${at} as \`${name}\``;
     const value = kind === 'id' || kind === 'hash' ? `unhex(j.c${at})` : `cast(j.c${at} as binary)`;
-    return `${value} as ${name}`;
+    return `${value} as \`${name}\``;
   });
   const cells = rows.map((row) => row.map((value, at) => toCell(kinds[at], value)));
   return {

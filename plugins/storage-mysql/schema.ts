@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LeaseStore, StorageOptions } from '../../core/contracts/storage.ts';
-import type { Connection, KnexConnection } from '../../core/storage/dialect.ts';
-import { createLeaseStore } from '../../core/storage/write/leases.ts';
-import { runTransaction } from '../../core/storage/write/parallel-writes.ts';
+import type { StorageOptions } from '../../core/contracts/storage.ts';
+import type { KnexConnection } from '../../core/storage/dialect.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
@@ -15,14 +13,12 @@ import type { TableDefinition } from '../../core/storage/schema/columns.ts';
 import { foldTables } from '../../core/storage/schema/migration.ts';
 import { MIGRATIONS } from '../../core/storage/schema/migrations/list.ts';
 import { toText } from '../../core/storage/schema/rows.ts';
+import { createSchemaLease, type SchemaLease } from './schema-lease.ts';
 import type { Connections } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import { toKnexConnection } from '../../core/storage/knex-connection.ts';
-import { classifyMysqlError, MYSQL_DIALECT } from './dialect.ts';
-import { transactOn } from './transactions.ts';
+import { MYSQL_DIALECT } from './dialect.ts';
 
-/** The lease of the instance that migrates. Galera has no GET_LOCK. */
-const LEASE = 'schema';
 /** How long after its last renewal another instance may take over. */
 const LEASE_MS = 15_000;
 /** How long after a renewal the lease is certainly still held. */
@@ -63,15 +59,15 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
       assertKnownSchema(from);
       if (from === SCHEMA_VERSION) return;
       changing ??= await openChanges(options);
-      const leases = await openLeases(changing.quick, options);
-      const fence = await leases.claim(LEASE, randomUUID(), LEASE_MS);
+      const lease = await openLease(changing.quick, options);
+      const fence = await lease.claim(randomUUID(), LEASE_MS);
       if (fence === null) {
         if (!hasWaited) options.log.info({}, 'another instance changes the schema');
         hasWaited = true;
         await sleep(LOOK_MS);
         continue;
       }
-      await migrateUnderLease(changing, { leases, fence }, options);
+      await migrateUnderLease(changing, { lease, fence }, options);
     }
   } finally {
     await changing?.connections.close();
@@ -98,12 +94,12 @@ async function openChanges({ connectForChanges }: MigrationOptions): Promise<Cha
 
 async function migrateUnderLease(
   { quick, slow }: Changing,
-  { leases, fence }: { leases: LeaseStore; fence: number },
+  { lease, fence }: { lease: SchemaLease; fence: number },
   { connections, log }: MigrationOptions,
 ): Promise<void> {
   const heartbeat = setInterval(() => {
     // If renewing fails, the renewal before the next step reports it.
-    leases.renew(LEASE, fence, LEASE_MS).catch(() => undefined);
+    lease.renew(fence, LEASE_MS).catch(() => undefined);
   }, LEASE_MS / 3);
   let warning: NodeJS.Timeout | undefined;
   try {
@@ -119,7 +115,7 @@ async function migrateUnderLease(
       }, LONG_STEP_MS);
       const now = performance.now();
       if (now - renewedAt < SURE_MS) return;
-      if (!(await leases.renew(LEASE, fence, LEASE_MS))) throw new LeaseLost();
+      if (!(await lease.renew(fence, LEASE_MS))) throw new LeaseLost();
       renewedAt = now;
     };
     // A new database has no rows.
@@ -131,7 +127,7 @@ async function migrateUnderLease(
   } finally {
     clearInterval(heartbeat);
     clearTimeout(warning);
-    await leases.release(LEASE, fence);
+    await lease.release(fence);
   }
 }
 
@@ -140,18 +136,13 @@ class LeaseLost extends Error {}
 const LEASES = foldTables(MIGRATIONS.slice(0, 1)).get('svc_lease') as TableDefinition;
 
 /** The table of leases is created before all others, as its migration does. */
-async function openLeases(
+async function openLease(
   connection: KnexConnection,
   { connections, lockTimeoutMs }: MigrationOptions,
-): Promise<LeaseStore> {
+): Promise<SchemaLease> {
   const statement = createTable(connection, LEASES);
   await connection.knex.raw(statement.replace(/^create table /, 'create table if not exists '));
-  const database = {
-    transact: <T>(run: (connection: Connection) => Promise<T>) => transactOn(connections, run),
-    classify: classifyMysqlError,
-    limits: { lockTimeoutMs },
-  };
-  return createLeaseStore({ write: (run) => runTransaction(database, { run }) });
+  return createSchemaLease(connections, lockTimeoutMs);
 }
 
 /** The version of the existing schema; 0 if there is none. */

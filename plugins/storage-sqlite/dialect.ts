@@ -91,12 +91,6 @@ export function createSqliteDialect(version: string): Dialect {
 
     nowMs: NOW_MS,
 
-    claimLease:
-      'insert into svc_lease (name, holder, fence, expires_at)' +
-      ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on conflict (name) do update` +
-      ' set holder = excluded.holder, fence = svc_lease.fence + 1, expires_at = excluded.expires_at' +
-      ` where svc_lease.expires_at <= ${NOW_MS} or svc_lease.holder = excluded.holder`,
-
     containsText(text) {
       return `instr(lower(${text}), ?) > 0`;
     },

@@ -29,11 +29,21 @@ const run = {
 
 /** Runs without their details. */
 export const RUN_LISTINGS = mapTable<RunListing>('svc_dream_history', run, {
-  without: ['details'],
+  without: ['details', 'step'],
 });
-export const RUNS = mapTable<RunRecord>('svc_dream_history', run, {
-  fixed: ['user_id', 'plugin'],
-});
+export const RUNS = mapTable<RunRecord>('svc_dream_history', run, { without: ['step'] });
+
+/**
+ * A run with the number of its changes, which shows whether one was committed whose COMMIT got no
+ * answer.
+ */
+export type SteppedRun = RunRecord & { step: number };
+
+export const STEPPED_RUNS = mapTable<SteppedRun>(
+  'svc_dream_history',
+  { ...run, step: 'number' },
+  { fixed: ['user_id', 'plugin'] },
+);
 
 export const RUN_KEYS = mapTable<RunKey>(
   'svc_dream_history',

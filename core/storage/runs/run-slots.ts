@@ -1,89 +1,121 @@
-import type { RunKey, RunRecord, RunUserRecord } from '../../contracts/runs.ts';
+import type { RunKeys, RunUserRecord } from '../../contracts/runs.ts';
+import { runBudgetOf } from '../../files/run-names.ts';
 import type { Connection } from '../dialect.ts';
-import { findRows, replaceRecords } from '../schema/row-sets.ts';
+import { parseIdBytes } from '../schema/ids.ts';
+import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
-import { RUN_KEYS, RUNS, runUsersOf } from './run-rows.ts';
+import type { Slot } from '../write/write-set.ts';
+import { RUN_KEYS, runUsersOf, STEPPED_RUNS, type SteppedRun } from './run-rows.ts';
 
-/** A run of a mutation, and its user, as they were read and as they are after the mutations so far. */
-export interface RunSlots {
-  plugin: string;
-  user: { before: RunUserRecord | null; now: RunUserRecord | null };
-  run: { before: RunRecord | null; now: RunRecord | null };
-  /** Another plugin, or another user, has a run of this id. */
-  isForeign: boolean;
+/**
+ * Runs of one user and one plugin, and the user, as they were read and as they are after the mutations
+ * so far.
+ */
+export interface RunSlots extends Pick<RunKeys, 'plugin' | 'scope'> {
+  user: Slot<RunUserRecord>;
+  /** By id. */
+  runs: Map<string, Slot<SteppedRun>>;
+  /** Ids of runs that another plugin or user has. */
+  foreign: Set<string>;
 }
 
-/** The key of a run among the slots of mutations. */
-export function runSlotKey({ plugin, scope, id }: RunKey): string {
-  return `${plugin}\n${scope}\n${id}`;
+/** The key of runs in a `WriteSet`. */
+export function runSlotKey({ plugin, scope }: Pick<RunKeys, 'plugin' | 'scope'>): string {
+  return `${plugin}\n${scope}`;
 }
 
 /** Locks and reads runs, each behind the row of its user, by {@link runSlotKey}. */
 export async function readRunSlots(
   connection: Connection,
-  wanted: ReadonlyMap<string, RunKey>,
+  wanted: readonly RunKeys[],
 ): Promise<Map<string, RunSlots>> {
   const slots = new Map<string, RunSlots>();
-  const keys = [...wanted.values()];
-  for (const plugin of [...new Set(keys.map((key) => key.plugin))].sort()) {
-    const own = keys.filter((key) => key.plugin === plugin);
-    const users = runUsersOf(plugin);
-    const scopes = [...new Set(own.map(({ scope }) => scope))];
-    const rows = await findRows(connection, users.map.table, {
-      columns: users.key,
-      rows: scopes.map(toScopeId).map((id) => users.toKey(id)),
-      select: users.map.select('t'),
-      rest: connection.dialect.forUpdate,
-    });
-    const records = new Map(
-      rows.map((row) => users.map.toRecord(row)).map((one) => [one.scope, one]),
-    );
-    if ([...records.keys()].some((scope) => !scopes.includes(scope))) throw sameNumber();
-    // Mutations of one user see each other's changes.
-    const byScope = new Map(
-      scopes.map((scope) => {
-        const record = records.get(scope) ?? null;
-        return [scope, { before: record, now: record }] as const;
-      }),
-    );
-    for (const key of own) {
-      const user = byScope.get(key.scope) as RunSlots['user'];
-      const run = { before: null, now: null };
-      slots.set(runSlotKey(key), { plugin, user, run, isForeign: false });
+  for (const keys of wanted) {
+    const { plugin, scope, ids } = keys;
+    const own = slots.get(runSlotKey(keys)) ?? newSlots({ plugin, scope });
+    slots.set(runSlotKey(keys), own);
+    // Nothing has an id that is no UUID.
+    for (const id of ids.filter((each) => parseIdBytes(each) !== null)) {
+      own.runs.set(id, { before: null, now: null });
     }
   }
-  const runs = await findRows(connection, 'svc_dream_history', {
-    columns: ['scope_id', 'id'],
-    rows: keys.map(RUN_KEYS.toKey),
-    select: RUNS.select('t'),
-    rest: connection.dialect.forUpdate,
-  });
-  const found = new Map(runs.map((row) => RUNS.toRecord(row)).map((run) => [run.id, run]));
-  for (const key of keys) {
-    const run = found.get(key.id);
-    const slot = slots.get(runSlotKey(key));
-    if (run === undefined || slot === undefined) continue;
-    if (run.plugin === key.plugin && run.scope === key.scope) slot.run = { before: run, now: run };
-    else slot.isForeign = true;
-  }
+  await readUsers(connection, [...slots.values()]);
+  await readRuns(connection, [...slots.values()]);
   return slots;
 }
 
-/** Writes the rows that changed. */
+function newSlots({ plugin, scope }: Pick<RunKeys, 'plugin' | 'scope'>): RunSlots {
+  const user = { before: null, now: null };
+  return { plugin, scope, user, runs: new Map(), foreign: new Set() };
+}
+
+async function readUsers(connection: Connection, slots: readonly RunSlots[]): Promise<void> {
+  for (const plugin of [...new Set(slots.map((slot) => slot.plugin))].sort()) {
+    const own = slots.filter((slot) => slot.plugin === plugin);
+    const users = runUsersOf(plugin);
+    const rows = await findRows(connection, users.map.table, {
+      columns: users.key,
+      rows: own.map(({ scope }) => users.toKey(toScopeId(scope))),
+      select: users.map.select('t'),
+      rest: connection.dialect.forUpdate,
+    });
+    for (const user of rows.map((row) => users.map.toRecord(row))) {
+      const slot = own.find(({ scope }) => scope === user.scope);
+      if (slot === undefined) throw sameNumber();
+      slot.user = { before: user, now: user };
+    }
+  }
+}
+
+async function readRuns(connection: Connection, slots: readonly RunSlots[]): Promise<void> {
+  const keys = slots.flatMap(({ plugin, scope, runs }) =>
+    [...runs.keys()].map((id) => ({ plugin, scope, id })),
+  );
+  const rows = await findRows(connection, 'svc_dream_history', {
+    columns: ['scope_id', 'id'],
+    rows: keys.map(RUN_KEYS.toKey),
+    select: STEPPED_RUNS.select('t'),
+    rest: connection.dialect.forUpdate,
+  });
+  const found = new Map(rows.map((row) => STEPPED_RUNS.toRecord(row)).map((run) => [run.id, run]));
+  for (const slot of slots) {
+    for (const id of slot.runs.keys()) {
+      const run = found.get(id);
+      if (run === undefined) continue;
+      if (run.plugin === slot.plugin && run.scope === slot.scope) {
+        slot.runs.set(id, { before: run, now: run });
+      } else slot.foreign.add(id);
+    }
+  }
+}
+
+/** Writes the rows that changed, and removes those that go, with their budgets. */
 export async function saveRunSlots(
   connection: Connection,
-  slots: ReadonlyMap<string, RunSlots>,
+  slots: readonly RunSlots[],
 ): Promise<void> {
-  const all = [...slots.values()];
-  for (const plugin of new Set(all.map((slot) => slot.plugin))) {
-    const users = new Set(all.filter((slot) => slot.plugin === plugin).map(({ user }) => user));
-    const changed = [...users].flatMap(({ before, now }) =>
-      now === null || now === before ? [] : [now],
-    );
+  for (const plugin of new Set(slots.map((slot) => slot.plugin))) {
+    const changed = slots
+      .filter((slot) => slot.plugin === plugin)
+      .flatMap(({ user: { before, now } }) => (now === null || now === before ? [] : [now]));
     await replaceRecords(connection, runUsersOf(plugin).map, changed);
   }
-  const runs = all.flatMap(({ run: { before, now } }) =>
-    now === null || now === before ? [] : [now],
+  const runs = slots.flatMap((slot) => [...slot.runs.values()]);
+  await replaceRecords(
+    connection,
+    STEPPED_RUNS,
+    runs.flatMap(({ before, now }) => (now === null || now === before ? [] : [now])),
   );
-  await replaceRecords(connection, RUNS, runs);
+  const removed = runs.flatMap(({ before, now }) => (now === null ? (before ?? []) : []));
+  await deleteRows(connection, 'svc_dream_history', {
+    columns: ['scope_id', 'id'],
+    rows: removed.map(RUN_KEYS.toKey),
+  });
+  await deleteRows(connection, 'svc_budget', {
+    columns: ['name'],
+    rows: removed
+      .map(({ id }) => runBudgetOf(id))
+      .sort()
+      .map((name) => [name]),
+  });
 }

@@ -7,6 +7,7 @@ import type {
   FileState,
   HoldRecord,
   IdempotencyRecord,
+  LeaseRecord,
   NewRevision,
   PrunedRevision,
   RevisionRecord,
@@ -16,6 +17,7 @@ import type {
   SpanAttributes,
   SpanRecord,
 } from '../../contracts/records.ts';
+import { MemoryError } from '../../errors.ts';
 import { toHex } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { mapTable, type Unusual } from './table-map.ts';
@@ -187,6 +189,38 @@ export const NEW_AUDIT_ROWS = mapTable<NewAuditRow>('svc_admin_audit', {
   details: 'json',
   scopeId: {},
 });
+
+/** A lease with the number of the scope whose work it is for; 0 for the whole service. */
+export type StoredLease = LeaseRecord & { scopeId: number };
+
+export const LEASES = mapTable<StoredLease>('svc_lease', { scopeId: {} });
+
+/** A JSON value by its key. */
+export interface Setting {
+  key: string;
+  value: unknown;
+}
+
+export const SETTINGS = mapTable<Setting>('svc_config', {
+  value: { toCell: toSettingText, fromCell: parseSetting },
+});
+
+/** The stored text of a setting. Throws `INTERNAL` for what is not a JSON value. */
+export function toSettingText(value: unknown): string {
+  const json = JSON.stringify(value) as string | undefined;
+  if (json === undefined) throw new MemoryError('INTERNAL', 'A setting is a JSON value.');
+  return json;
+}
+
+/** `undefined` for a value that was damaged by hand. */
+function parseSetting(cell: unknown): unknown {
+  try {
+    // eslint-disable-next-line no-restricted-syntax -- this service wrote it
+    return JSON.parse(toText(cell)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
 
 /** How many writes of a budget were made. */
 export interface Budget {

@@ -1,46 +1,46 @@
-import type { LeaseStore } from '../../contracts/storage.ts';
+import type { LeaseRecord } from '../../contracts/records.ts';
+import type { Decision, LeaseStore, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import { ownerOfLease } from '../../files/run-names.ts';
 import type { StoreDatabase } from '../store-database.ts';
-import { toInteger } from '../schema/rows.ts';
-import { toScopeId } from '../schema/scope-id.ts';
 
-/** Makes leases by the database's clock. Each call is one conditional statement. */
-export function createLeaseStore(database: Pick<StoreDatabase, 'write'>): LeaseStore {
+/** Makes leases by the database's clock. Each call is a mutation of one row. */
+export function createLeaseStore(database: Pick<StoreDatabase, 'mutate'>): LeaseStore {
   return {
     claim: (name, holder, ttlMs) =>
-      database.write(async (connection) => {
-        await connection.run(connection.dialect.claimLease, [name, holder, ttlMs]);
-        const owner = ownerOfLease(name);
-        if (owner !== null) {
-          const scopeId = toScopeId(owner);
-          const sql = 'update svc_lease set scope_id = ? where name = ? and scope_id <> ?';
-          await connection.run(sql, [scopeId, name, scopeId]);
-        }
-        const [row] = await connection.all(
-          'select fence from svc_lease where name = ? and holder = ?',
-          [name, holder],
-        );
-        return row === undefined ? null : toInteger(row['fence']);
+      database.mutate(toRequest(name), ({ lease, now }) => {
+        const present = lease(name);
+        const isHeld = present !== null && present.expiresAt > now();
+        if (isHeld && present.holder !== holder) return unchanged(null);
+        // A new row's fence starts at the clock, so it is greater than that of any earlier row.
+        const fence = present === null ? now() : present.fence + 1;
+        return changed(fence, { name, holder, fence, expiresAt: now() + ttlMs });
       }),
     renew: (name, fence, ttlMs) =>
-      database.write(async (connection) => {
-        const renewed = await connection.run(
-          `update svc_lease set expires_at = ${connection.dialect.nowMs} + ?` +
-            ` where name = ? and fence = ? and expires_at > ${connection.dialect.nowMs}`,
-          [ttlMs, name, fence],
-        );
-        return renewed > 0;
+      database.mutate(toRequest(name), ({ lease, now }) => {
+        const present = lease(name);
+        if (present?.fence !== fence || present.expiresAt <= now()) return unchanged(false);
+        return changed(true, { ...present, expiresAt: now() + ttlMs });
       }),
     release: (name, fence) =>
-      database.write(async (connection) => {
+      database.mutate(toRequest(name), ({ lease }) => {
+        const present = lease(name);
         // Keeps the row, so that the next fence is greater.
-        await connection.run('update svc_lease set expires_at = 0 where name = ? and fence = ?', [
-          name,
-          fence,
-        ]);
+        if (present?.fence !== fence) return unchanged(undefined);
+        return changed(undefined, { ...present, expiresAt: 0 });
       }),
   };
+}
+
+function toRequest(name: string): MutateRequest {
+  return { scopes: [], files: [], leases: [name] };
+}
+
+function unchanged<R>(result: R): Decision<R> {
+  return { result, writes: 0, changes: {} };
+}
+
+function changed<R>(result: R, lease: LeaseRecord): Decision<R> {
+  return { result, writes: 0, changes: { leases: [{ name: lease.name, lease }] } };
 }
 
 /** The error of work whose lease another holder has got, or that has ended. */

@@ -5,19 +5,27 @@ import type {
   IdempotencyRecord,
   ScopeState,
 } from '../../contracts/records.ts';
-import type { RunCurrent, RunKey } from '../../contracts/runs.ts';
-import type { Current, Decision, MutateRequest } from '../../contracts/storage.ts';
+import type { RunKeys, RunRowChanges, RunRows } from '../../contracts/runs.ts';
+import type { Changes, Current, Decision, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
+import { type CommitProof, toCommitProof } from './commit-outcome.ts';
 import type { Damage } from './damage.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { runUsersOf } from '../runs/run-rows.ts';
 import { runSlotKey, type RunSlots } from '../runs/run-slots.ts';
 import type { Connection } from '../dialect.ts';
 import { fileSlotKey, idempotencySlotKey } from './slot-keys.ts';
-import { type WriteSet, readWriteSet, type Slot, saveWriteSet, scopeIdOf } from './write-set.ts';
+import {
+  type WriteSet,
+  readWriteSet,
+  type Slot,
+  saveWriteSet,
+  scopeIdOf,
+  toStoredLease,
+} from './write-set.ts';
 
-import { type Budget, newScopeState } from '../schema/records.ts';
+import { type Budget, newScopeState, type Setting, type StoredLease } from '../schema/records.ts';
 import { leaseLost } from './leases.ts';
 
 /** One call of `Storage.mutate`. */
@@ -28,7 +36,8 @@ export interface Mutation {
 
 /** The result of a mutation, valid once its transaction is committed. */
 export type MutationOutcome =
-  { status: 'applied'; result: unknown } | { status: 'rejected'; error: MemoryError };
+  | { status: 'applied'; result: unknown; proof: CommitProof | 'none' | null }
+  | { status: 'rejected'; error: MemoryError };
 
 /** Checks a request. Throws a `MemoryError` if it has invalid names, or rows outside its scopes. */
 export function checkMutateRequest(request: MutateRequest): void {
@@ -37,7 +46,7 @@ export function checkMutateRequest(request: MutateRequest): void {
     assertFileKey(key);
     if (!request.scopes.includes(key.scope)) throw unnamed('A file');
   }
-  if (request.run !== undefined && !request.scopes.includes(request.run.scope)) {
+  if (request.runs !== undefined && !request.scopes.includes(request.runs.scope)) {
     throw unnamed('A run');
   }
   if (request.idempotency !== undefined && !request.scopes.includes(request.idempotency.scope)) {
@@ -80,7 +89,8 @@ function decideOne(
     // Nothing below throws, so the decision stands from here on.
     for (const [slot, budget] of spent) slot.now = budget;
     applyChanges(writeSet, request, decision);
-    return { status: 'applied', result: decision.result };
+    const proof = toCommitProof(writeSet, request, decision.changes);
+    return { status: 'applied', result: decision.result, proof };
   } catch (error) {
     return { status: 'rejected', error: toMemoryError(error) };
   }
@@ -88,9 +98,10 @@ function decideOne(
 
 function checkLeases(writeSet: WriteSet, request: MutateRequest): void {
   for (const guard of request.guards ?? []) {
-    if (guard.kind === 'lease' && writeSet.leases.get(guard.name) !== guard.fence) {
-      throw leaseLost();
-    }
+    if (guard.kind !== 'lease') continue;
+    const lease = writeSet.leases.get(guard.name)?.now ?? null;
+    const isOver = lease === null || lease.expiresAt <= (writeSet.now ?? Infinity);
+    if (isOver || lease.fence !== guard.fence) throw leaseLost();
   }
 }
 
@@ -132,7 +143,27 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       if (!request.scopes.includes(scope)) throw unnamed('A scope');
       return writeSet.holds.get(scope)?.now ?? null;
     },
-    ...(request.run === undefined ? {} : { run: () => runOf(writeSet, request.run as RunKey) }),
+    runs() {
+      if (request.runs === undefined) throw unnamed('A run');
+      return runRowsOf(writeSet, request.runs);
+    },
+    lease(name) {
+      if (request.leases?.includes(name) !== true) throw unnamed('A lease');
+      return writeSet.leases.get(name)?.now ?? null;
+    },
+    setting(key) {
+      if (request.settings?.includes(key) !== true) throw unnamed('A setting');
+      const setting = writeSet.settings.get(key)?.now ?? null;
+      return setting === null ? null : { value: setting.value };
+    },
+    audit(id) {
+      if (request.audit?.includes(id) !== true) throw unnamed('An audit row');
+      return writeSet.oldAudit.get(id)?.now ?? null;
+    },
+    now() {
+      if (writeSet.now === null) throw unnamed('The time');
+      return writeSet.now;
+    },
     idempotency:
       request.idempotency === undefined
         ? null
@@ -140,11 +171,19 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
   };
 }
 
-function runOf(writeSet: WriteSet, key: RunKey): RunCurrent {
-  const { user, run, isForeign } = writeSet.runs.get(runSlotKey(key)) as RunSlots;
-  if (isForeign) throw new MemoryError('RUN_NOT_FOUND');
-  const blank = () => runUsersOf(key.plugin).map.blank({ scope: key.scope });
-  return { user: user.now ?? blank(), run: run.now };
+function runRowsOf(writeSet: WriteSet, keys: RunKeys): RunRows {
+  const slots = writeSet.runs.get(runSlotKey(keys)) as RunSlots;
+  return {
+    user: slots.user.now ?? runUsersOf(keys.plugin).map.blank({ scope: keys.scope }),
+    run(id) {
+      if (!keys.ids.includes(id)) throw unnamed('A run');
+      if (slots.foreign.has(id)) throw new MemoryError('RUN_NOT_FOUND');
+      const slot = slots.runs.get(id)?.now ?? null;
+      if (slot === null) return null;
+      const { step: _step, ...run } = slot;
+      return run;
+    },
+  };
 }
 
 /**
@@ -163,15 +202,12 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   for (const row of [...(changes.revisions ?? []), ...(changes.access ?? [])]) {
     if (!request.scopes.includes(row.scope)) throw unnamed('A row');
   }
-  const { run, user } = changes.run ?? {};
-  if (
-    (user !== undefined && user.scope !== request.run?.scope) ||
-    (run !== undefined &&
-      (run.id !== request.run?.id ||
-        run.scope !== request.run.scope ||
-        run.plugin !== request.run.plugin))
-  ) {
-    throw unnamed('A run');
+  checkRunChanges(request, changes);
+  for (const { name } of changes.leases ?? []) {
+    if (request.leases?.includes(name) !== true) throw unnamed('A lease');
+  }
+  for (const { key } of changes.settings ?? []) {
+    if (request.settings?.includes(key) !== true) throw unnamed('A setting');
   }
   const key = changes.idempotency;
   if (
@@ -180,6 +216,17 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   ) {
     throw unnamed('An idempotency key');
   }
+}
+
+function checkRunChanges({ runs: keys }: MutateRequest, { runs: changes }: Changes): void {
+  if (changes === undefined) return;
+  const { user, runs = [], removed = [] } = changes;
+  if (user !== undefined && user.scope !== keys?.scope) throw unnamed('A user');
+  for (const { id, scope, plugin } of runs) {
+    const isNamed = keys?.ids.includes(id) && scope === keys.scope && plugin === keys.plugin;
+    if (isNamed !== true) throw unnamed('A run');
+  }
+  for (const id of removed) if (keys?.ids.includes(id) !== true) throw unnamed('A run');
 }
 
 function isNamed(files: readonly FileKey[], { scope, path }: FileKey): boolean {
@@ -205,25 +252,56 @@ function applyChanges(
       slot.now = { ...(slot.now ?? newScopeState(scope)), holdId, holdKind };
     }
   }
-  if (request.run !== undefined && changes.run !== undefined) {
-    const slots = writeSet.runs.get(runSlotKey(request.run)) as RunSlots;
-    slots.user.now = changes.run.user ?? slots.user.now;
-    slots.run.now = changes.run.run ?? slots.run.now;
+  if (request.runs !== undefined && changes.runs !== undefined) {
+    changeRuns(writeSet.runs.get(runSlotKey(request.runs)) as RunSlots, changes.runs);
+  }
+  for (const { name, lease } of changes.leases ?? []) {
+    const slot = writeSet.leases.get(name) as Slot<StoredLease>;
+    slot.now = lease === null ? null : toStoredLease(lease);
+  }
+  for (const { key, setting } of changes.settings ?? []) {
+    const slot = writeSet.settings.get(key) as Slot<Setting>;
+    slot.now = setting === null ? null : { key, value: setting.value };
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));
   writeSet.access.push(...(changes.access ?? []));
   const scopeId = scopeIdOf(request);
-  writeSet.audit.push(...(changes.audit ?? []).map((row) => ({ ...row, scopeId })));
+  for (const row of changes.audit ?? []) {
+    const old = writeSet.oldAudit.get(row.id);
+    if (old?.before === null || old === undefined) writeSet.audit.push({ ...row, scopeId });
+    else old.now = { ...row, scopeId: old.before.scopeId };
+  }
   if (changes.idempotency !== undefined) {
     const slot = writeSet.idempotency.get(idempotencySlotKey(changes.idempotency));
     (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
   }
   // Every scope with rows needs its own row, because scope numbers alone are hashes.
   const keys = changes.idempotency === undefined ? [] : [changes.idempotency];
-  for (const { scope } of [...(changes.access ?? []), ...(changes.revisions ?? []), ...keys]) {
+  const { user = [], runs = [] } = changes.runs ?? {};
+  const rows = [
+    ...(changes.access ?? []),
+    ...(changes.revisions ?? []),
+    ...keys,
+    ...[user].flat(),
+    ...runs,
+  ];
+  for (const { scope } of rows) {
     const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;
     slot.now ??= newScopeState(scope);
+  }
+}
+
+function changeRuns(slots: RunSlots, { user, runs = [], removed = [] }: RunRowChanges): void {
+  slots.user.now = user ?? slots.user.now;
+  for (const run of runs) {
+    // A run without a UUID has no slot.
+    const slot = slots.runs.get(run.id);
+    if (slot !== undefined) slot.now = { ...run, step: (slot.now?.step ?? 0) + 1 };
+  }
+  for (const id of removed) {
+    const slot = slots.runs.get(id);
+    if (slot !== undefined) slot.now = null;
   }
 }
 

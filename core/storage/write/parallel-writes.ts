@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScopeKey } from '../../contracts/records.ts';
-import type { Changes, Current } from '../../contracts/storage.ts';
+import type { MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError, outcomeUnknown } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
 import { findRows } from '../schema/row-sets.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { Outcome, SqlDatabase } from '../sql-database.ts';
-import { areWritten } from './commit-outcome.ts';
+import { type CommitProof, isCommitted } from './commit-outcome.ts';
 import type { Mutation, MutationOutcome } from './mutation.ts';
 import { AbsentRows, createAbsentRows } from './write-set.ts';
 import type { Writes } from './writes.ts';
@@ -54,7 +54,7 @@ interface TransactionOptions<T> {
 interface Work {
   mutation: Mutation;
   /** `null` until it was decided, in a shared transaction or in its own. */
-  decision: { result: unknown; changes: Changes } | null;
+  decided: { result: unknown; proof: CommitProof | 'none' | null } | null;
   until: number;
 }
 
@@ -83,9 +83,8 @@ export class ParallelWrites implements Writes {
   }
 
   mutate(mutation: Mutation, until: number): Promise<unknown> {
-    const work = toWork(mutation, until);
-    // Guards are rows that several scopes share.
-    const isApart = this.#busy.size === 0 || mutation.request.guards !== undefined;
+    const work: Work = { mutation, decided: null, until };
+    const isApart = this.#busy.size === 0 || sharesRows(mutation.request);
     if (isApart) return this.#runAlone(work, false);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
@@ -129,16 +128,20 @@ export class ParallelWrites implements Writes {
     return runTransaction<unknown>(database, {
       until,
       isUnknown,
+      replaysDuplicates: sharesRows(mutation.request),
       async run(connection) {
         const [outcome] = await apply(connection, [mutation]);
         if (outcome === undefined) throw new MemoryError('INTERNAL');
         if (outcome.status === 'rejected') throw outcome.error;
+        work.decided = outcome;
         return outcome.result;
       },
       async commitOutcome(connection) {
-        if (work.decision === null) return null;
-        const { result, changes } = work.decision;
-        const isWritten = await areWritten(connection, mutation.request, changes);
+        const { result, proof } = work.decided ?? { result: null, proof: null };
+        // Nothing was to be written. What it found may rest on other writes of its transaction.
+        if (proof === null) return null;
+        const isWritten =
+          proof === 'none' ? null : await isCommitted(connection, mutation.request, proof);
         if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
         return isWritten ? { result } : null;
       },
@@ -193,10 +196,15 @@ export class ParallelWrites implements Writes {
         members = group.filter(({ work }) =>
           work.mutation.request.scopes.every((scope) => locked.has(toScopeId(scope))),
         );
-        return await apply(
+        const outcomes = await apply(
           connection,
           members.map(({ work }) => work.mutation),
         );
+        for (const [index, outcome] of outcomes.entries()) {
+          const { work } = members[index] as Waiting;
+          work.decided = outcome.status === 'applied' ? outcome : null;
+        }
+        return outcomes;
       },
       { until },
     );
@@ -213,21 +221,9 @@ export class ParallelWrites implements Writes {
   }
 }
 
-/** Lets a mutation remember its decision, which may be needed after a COMMIT without an answer. */
-function toWork({ request, decide }: Mutation, until: number): Work {
-  const work: Work = {
-    mutation: {
-      request,
-      decide(current: Current) {
-        const decided = decide(current);
-        work.decision = decided;
-        return decided;
-      },
-    },
-    decision: null,
-    until,
-  };
-  return work;
+/** Whether a mutation names rows that mutations of other scopes may change, too. */
+function sharesRows({ guards, leases, settings, audit }: MutateRequest): boolean {
+  return [guards, leases, settings, audit].some((names) => names !== undefined);
 }
 
 /** Locks the rows of the scopes that nobody else has locked, and returns their numbers. */

@@ -1,14 +1,14 @@
 import type { DatabaseFile, PendingReceipt } from '../../contracts/erasure.ts';
+import type { Changes } from '../../contracts/storage.ts';
 import type { Connection } from '../dialect.ts';
-import { SETTINGS } from '../read/config.ts';
 import { successorOf } from '../read/text-range.ts';
-import { AUDIT_ROWS } from '../schema/records.ts';
-import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { type Setting, SETTINGS } from '../schema/records.ts';
+import { insertRecords } from '../schema/row-sets.ts';
 import type { StoreDatabase } from '../store-database.ts';
 
 /** A key of `svc_config` for each receipt, so that adding one costs the same however many wait. */
 const PREFIX = 'database_file_pending:';
-/** The receipts that one transaction settles. */
+/** The receipts that one mutation settles. */
 const BATCH = 200;
 
 /** Keeps, in the transaction of a receipt, that its content may still be in the database file. */
@@ -16,13 +16,13 @@ export async function addPendingReceipts(
   connection: Connection,
   receipts: readonly PendingReceipt[],
 ): Promise<void> {
-  const settings = receipts.map(({ id, at }) => ({ key: `${PREFIX}${id}`, value: { at } }));
+  const settings = receipts.map(toSetting);
   await insertRecords(connection, settings, { into: SETTINGS, conflict: 'skip' });
 }
 
 /** The receipts that wait for the database file to be rewritten. */
 export function createPendingReceipts(
-  database: StoreDatabase,
+  database: Pick<StoreDatabase, 'read' | 'mutate'>,
 ): Pick<DatabaseFile, 'pending' | 'adopt' | 'settle'> {
   return {
     async pending() {
@@ -38,27 +38,44 @@ export function createPendingReceipts(
         .sort((one, other) => one.at - other.at);
     },
 
-    adopt: (receipts) => database.write((connection) => addPendingReceipts(connection, receipts)),
+    async adopt(receipts) {
+      const settings = receipts.map(toSetting);
+      const request = { scopes: [], files: [], settings: settings.map(({ key }) => key) };
+      await database.mutate(request, (current) => ({
+        result: null,
+        writes: 0,
+        changes: {
+          settings: settings
+            .filter(({ key }) => current.setting(key) === null)
+            .map(({ key, value }) => ({ key, setting: { value } })),
+        },
+      }));
+    },
 
     async settle(receipts, change) {
       for (let start = 0; start < receipts.length; start += BATCH) {
         const ids = receipts.slice(start, start + BATCH).map(({ id }) => id);
-        await database.write(async (connection) => {
-          const rows = await findRows(connection, 'svc_admin_audit', {
-            columns: ['id'],
-            rows: ids.map((id) => [id]),
-            select: AUDIT_ROWS.select('t'),
-          });
-          const changed = rows.map((row) => change(AUDIT_ROWS.toRecord(row)));
-          await replaceRecords(connection, AUDIT_ROWS, changed);
-          await deleteRows(connection, 'svc_config', {
-            columns: ['key'],
-            rows: ids.map((id) => [`${PREFIX}${id}`]),
-          });
-        });
+        const keys = ids.map(toKey);
+        const request = { scopes: [], files: [], audit: ids, settings: keys };
+        await database.mutate(request, (current) => ({
+          result: null,
+          writes: 0,
+          changes: {
+            audit: ids.flatMap((id) => current.audit(id) ?? []).map(change),
+            settings: keys.map((key) => ({ key, setting: null })),
+          } satisfies Changes,
+        }));
       }
     },
   };
+}
+
+function toKey(id: string): string {
+  return `${PREFIX}${id}`;
+}
+
+function toSetting({ id, at }: PendingReceipt): Setting {
+  return { key: toKey(id), value: { at } };
 }
 
 /** Of a value that was damaged by hand: as if it waited for ever, so that it is due. */

@@ -4,22 +4,26 @@ import type {
   FileState,
   HoldRecord,
   IdempotencyRecord,
+  LeaseRecord,
   NewRevision,
   PrunedRevision,
   ScopeKey,
   ScopeState,
 } from '../../contracts/records.ts';
-import type { RunKey } from '../../contracts/runs.ts';
+import type { RunKeys } from '../../contracts/runs.ts';
 import type { MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
+import { ownerOfLease } from '../../files/run-names.ts';
 import type { Connection } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { readHolds } from '../read/holds.ts';
 import { fileSlotKey, idempotencySlotKey } from './slot-keys.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
-import { readRunSlots, type RunSlots, runSlotKey, saveRunSlots } from '../runs/run-slots.ts';
-import { toInteger, toText } from '../schema/rows.ts';
+import { readRunSlots, type RunSlots, saveRunSlots } from '../runs/run-slots.ts';
+import type { TableMap } from '../schema/table-map.ts';
+import { toInteger } from '../schema/rows.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
+import { tableOf } from '../schema/tables.ts';
 import {
   ACCESS_ROWS,
   NEW_AUDIT_ROWS,
@@ -33,9 +37,13 @@ import {
   HOLDS,
   IDEMPOTENCY_ROWS,
   INDEX_QUEUE,
+  LEASES,
   NEW_REVISIONS,
   PRUNED_REVISIONS,
   SCOPES,
+  type Setting,
+  SETTINGS,
+  type StoredLease,
   newScopeState,
 } from '../schema/records.ts';
 
@@ -51,10 +59,14 @@ export interface WriteSet {
   holds: Map<ScopeKey, Slot<HoldRecord>>;
   files: Map<string, Slot<FileState>>;
   idempotency: Map<string, Slot<IdempotencyRecord>>;
-  /** The fences of the valid leases. */
-  leases: Map<string, number>;
+  leases: Map<string, Slot<StoredLease>>;
+  /** The database's clock when the leases were read; `null` if the requests name none. */
+  now: number | null;
   budgets: Map<string, Slot<Budget>>;
+  settings: Map<string, Slot<Setting>>;
   runs: Map<string, RunSlots>;
+  /** Audit rows to replace, by id. */
+  oldAudit: Map<string, Slot<NewAuditRow>>;
   revisions: NewRevision[];
   pruned: PrunedRevision[];
   access: AccessRecord[];
@@ -99,9 +111,14 @@ export async function readWriteSet(
   const idempotency = new Map<string, { scope: ScopeKey; keyHash: string }>();
   const leases = new Set<string>();
   const budgets = new Map<string, number>();
-  const runs = new Map<string, RunKey>();
+  const settings = new Set<string>();
+  const audit = new Set<string>();
+  const runs: RunKeys[] = [];
   for (const request of requests) {
-    if (request.run !== undefined) runs.set(runSlotKey(request.run), request.run);
+    if (request.runs !== undefined) runs.push(request.runs);
+    for (const name of request.leases ?? []) leases.add(name);
+    for (const key of request.settings ?? []) settings.add(key);
+    for (const id of request.audit ?? []) audit.add(id);
     for (const scope of request.scopes) {
       const scopeId = toScopeId(scope);
       if ((scopes.get(scopeId) ?? scope) !== scope) throw sameNumber();
@@ -122,8 +139,10 @@ export async function readWriteSet(
     files: await readFiles(connection, files, scopes),
     idempotency: await readIdempotency(connection, idempotency, scopes),
     runs: await readRunSlots(connection, runs),
-    leases: await readLeases(connection, leases),
+    ...(await readLeases(connection, leases)),
     budgets: await readBudgets(connection, budgets),
+    settings: await readSettings(connection, settings),
+    oldAudit: await readAudit(connection, audit),
     revisions: [],
     pruned: [],
     access: [],
@@ -180,9 +199,19 @@ export async function saveWriteSet(
   // An expired key can be used again.
   await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
   await insertRecords(connection, writeSet.audit, { into: NEW_AUDIT_ROWS });
-  await saveRunSlots(connection, writeSet.runs);
+  await replaceRecords(connection, NEW_AUDIT_ROWS, changed(writeSet.oldAudit.values()));
+  const runs = [...writeSet.runs.values()];
+  await saveRunSlots(connection, runs);
+  await saveSlots(connection, LEASES, writeSet.leases.values());
   await replaceRecords(connection, BUDGETS, changed(writeSet.budgets.values()));
-  await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
+  await saveSlots(connection, SETTINGS, writeSet.settings.values());
+  const newRuns = runs.flatMap((slots) => changed(slots.runs.values()));
+  await skew.cover(connection, [
+    ...writeSet.revisions,
+    ...writeSet.access,
+    ...writeSet.audit,
+    ...newRuns.map(({ id, createdAt }) => ({ id, at: createdAt })),
+  ]);
 }
 
 async function readScopes(
@@ -241,17 +270,53 @@ async function readIdempotency(
   return toSlots(wanted.keys(), records, idempotencySlotKey);
 }
 
+/** Locks leases, and reads the clock of the database in the same statement where one of them exists. */
 async function readLeases(
   connection: Connection,
   names: ReadonlySet<string>,
-): Promise<WriteSet['leases']> {
+): Promise<Pick<WriteSet, 'leases' | 'now'>> {
+  if (names.size === 0) return { leases: new Map(), now: null };
+  const { nowMs, forUpdate } = connection.dialect;
   const rows = await findRows(connection, 'svc_lease', {
     columns: ['name'],
-    rows: [...names].map((name) => [name]),
-    select: ['t.name', 't.fence'],
-    rest: ` where t.expires_at > ${connection.dialect.nowMs}${connection.dialect.forUpdate}`,
+    rows: inOrder(names),
+    select: [...LEASES.select('t'), `${nowMs} as now_ms`],
+    rest: forUpdate,
   });
-  return new Map(rows.map((row) => [toText(row['name']), toInteger(row['fence'])]));
+  const [timed] = rows.length > 0 ? rows : await connection.all(`select ${nowMs} as now_ms`, []);
+  const leases = rows.map((row) => LEASES.toRecord(row));
+  return {
+    leases: toSlots(names, leases, ({ name }) => name),
+    now: toInteger(timed?.['now_ms']),
+  };
+}
+
+async function readSettings(
+  connection: Connection,
+  keys: ReadonlySet<string>,
+): Promise<WriteSet['settings']> {
+  const rows = await findRows(connection, 'svc_config', {
+    columns: ['key'],
+    rows: inOrder(keys),
+    select: SETTINGS.select('t'),
+    rest: connection.dialect.forUpdate,
+  });
+  const settings = rows.map((row) => SETTINGS.toRecord(row));
+  return toSlots(keys, settings, ({ key }) => key);
+}
+
+async function readAudit(
+  connection: Connection,
+  ids: ReadonlySet<string>,
+): Promise<WriteSet['oldAudit']> {
+  const rows = await findRows(connection, 'svc_admin_audit', {
+    columns: ['id'],
+    rows: inOrder(ids),
+    select: NEW_AUDIT_ROWS.select('t'),
+    rest: connection.dialect.forUpdate,
+  });
+  const records = rows.map((row) => NEW_AUDIT_ROWS.toRecord(row));
+  return toSlots(ids, records, ({ id }) => id);
 }
 
 async function readBudgets(
@@ -271,6 +336,11 @@ async function readBudgets(
     throw new AbsentRows({ budgets: absent });
   }
   return slots;
+}
+
+/** Keys in one order, in which every transaction takes its locks. */
+function inOrder(keys: Iterable<string>): string[][] {
+  return [...keys].sort().map((key) => [key]);
 }
 
 function toSlots<K, T>(
@@ -300,4 +370,30 @@ function changed<T>(slots: Iterable<Slot<T>>): T[] {
     if (now !== null && now !== before) rows.push(now);
   }
   return rows;
+}
+
+/**
+ * Writes rows of a table whose absent rows nobody can lock: one that was absent is an error if another
+ * transaction has made it meanwhile.
+ */
+async function saveSlots<T>(
+  connection: Connection,
+  into: TableMap<T>,
+  slots: Iterable<Slot<T>>,
+): Promise<void> {
+  const all = [...slots];
+  const isNew = ({ before }: Slot<T>) => before === null;
+  await insertRecords(connection, changed(all.filter(isNew)), { into });
+  await replaceRecords(connection, into, changed(all.filter((slot) => !isNew(slot))));
+  const removed = all.flatMap(({ before, now }) => (now === null ? (before ?? []) : []));
+  await deleteRows(connection, into.table, {
+    columns: tableOf(into.table).primaryKey,
+    rows: removed.map(into.toKey),
+  });
+}
+
+/** A lease with the scope whose work it is for. */
+export function toStoredLease(lease: LeaseRecord): StoredLease {
+  const owner = ownerOfLease(lease.name);
+  return { ...lease, scopeId: owner === null ? 0 : toScopeId(owner) };
 }

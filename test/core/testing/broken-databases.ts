@@ -273,15 +273,6 @@ export const brokenDatabases: readonly BrokenDatabase[] = [
     wrap: (good) => changeDialect(good, () => ({ nowMs: '1700000000000' })),
   },
   {
-    bug: 'gives a lease to whoever asks',
-    breaks: 'gives a lease to one holder at a time, with a fence that only grows',
-    wrap: (good) =>
-      changeDialect(good, () => ({
-        claimLease:
-          'insert or replace into svc_lease (name, holder, fence, expires_at) values (?, ?, 1, ?)',
-      })),
-  },
-  {
     bug: 'compares the first column alone',
     breaks: 'compares a key of several columns with another one, in both directions',
     wrap: (good) =>

@@ -177,7 +177,7 @@ async function apply(
   for (const { decide } of mutations) {
     const { result } = decide({} as Current);
     await insert(connection, String(result));
-    outcomes.push({ status: 'applied', result });
+    outcomes.push({ status: 'applied', result, proof: null });
   }
   return outcomes;
 }

@@ -13,6 +13,7 @@ import { lastShown } from './0011-last-shown.ts';
 import { coveredBases } from './0012-covered-bases.ts';
 import { orderByNumber } from './0013-order-by-number.ts';
 import { runsOfPlugins } from './0014-runs-of-plugins.ts';
+import { stepsOfRuns } from './0015-steps-of-runs.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   coveredBases,
   orderByNumber,
   runsOfPlugins,
+  stepsOfRuns,
 ];

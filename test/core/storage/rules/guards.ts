@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { MemoryError } from '../../../../core/errors.ts';
-import { makeId, write } from '../../../support/rows.ts';
-import type { HoldRecord } from '../../../../core/contracts/records.ts';
+import { decideWrite, makeId, write } from '../../../support/rows.ts';
+import type { AuditRecord, HoldRecord } from '../../../../core/contracts/records.ts';
+import type { Changes, Current } from '../../../../core/contracts/storage.ts';
 import { alice, everyPage, on, onStore, refusal, type StorageCase } from './storage-case.ts';
 
 /** A lease of 1 ms must end within this time. */
@@ -24,7 +25,7 @@ export function guardCases(): StorageCase[] {
         };
         const held = (scope: HoldRecord['scope'], store = storage) =>
           store.mutate({ scopes: [scope], files: [] }, (current) => ({
-            result: current.hold?.(scope) ?? null,
+            result: current.hold(scope),
             writes: 0,
             changes: {},
           }));
@@ -84,6 +85,93 @@ export function guardCases(): StorageCase[] {
       }
       assert.equal(fence, first + 2);
       assert.equal(await leases.renew('dream', first + 1, 60_000), false);
+    }),
+
+    on(
+      'changes leases, settings and audit rows with memory in one mutation, or none of them',
+      async (storage) => {
+        const { leases, config } = storage;
+        const fence = (await leases.claim('work', 'one', 60_000)) ?? assert.fail('Not granted.');
+        const row = auditRow({ details: { state: 'pending' } });
+        await config.set({ gone: 1, kept: 1 }, row);
+        const request = {
+          scopes: [alice.scope],
+          files: [alice],
+          leases: ['work', 'none'],
+          settings: ['gone', 'new'],
+          audit: [row.id],
+        };
+        const change = (current: Current) => {
+          const written = decideWrite(alice, () => 'text')(current);
+          const lease = current.lease('work') ?? assert.fail('There is no lease.');
+          const audit = current.audit(row.id) ?? assert.fail('There is no audit row.');
+          assert.equal(current.lease('none'), null);
+          assert.deepEqual([current.setting('gone'), current.setting('new')], [{ value: 1 }, null]);
+          const left = lease.expiresAt - current.now();
+          assert.ok(left > 0 && left <= 60_000, `The lease lasts for ${left} ms.`);
+          return {
+            ...written,
+            changes: {
+              ...written.changes,
+              leases: [{ name: 'work', lease: null }],
+              settings: [
+                { key: 'gone', setting: null },
+                { key: 'new', setting: { value: [2] } },
+              ],
+              audit: [{ ...audit, details: { state: 'done' } }, auditRow({ target: 'second' })],
+            },
+          };
+        };
+        await refusal(
+          storage.mutate(request, (current) => {
+            change(current);
+            throw new MemoryError('VERSION_CONFLICT');
+          }),
+        );
+        assert.equal(await leases.renew('work', fence, 60_000), true);
+        await storage.mutate(request, change);
+        assert.equal(await leases.renew('work', fence, 60_000), false);
+        assert.deepEqual(await config.entries(''), { kept: 1, new: [2] });
+        const audits = await everyPage((page) => storage.audit.list({}, page), 10);
+        assert.deepEqual(
+          audits.map(({ target, details }) => [target, details['state']]),
+          [
+            ['target', 'done'],
+            ['second', undefined],
+          ],
+        );
+        assert.equal((await storage.files.get(alice))?.version, 1);
+      },
+    ),
+
+    on('refuses a mutation the rows that its request does not name', async (storage) => {
+      const request = { scopes: [alice.scope], files: [], leases: ['a'], settings: ['a'] };
+      const lease = { name: 'b', holder: 'one', fence: 1, expiresAt: 1 };
+      const tries: ((current: Current) => Changes)[] = [
+        ({ lease: find }) => ({ leases: [{ name: 'a', lease: find('b') }] }),
+        () => ({ leases: [{ name: 'b', lease }] }),
+        ({ setting }) => ({ settings: [{ key: 'a', setting: setting('b') }] }),
+        () => ({ settings: [{ key: 'b', setting: { value: 1 } }] }),
+        ({ audit }) => ({ audit: [audit(makeId()) ?? auditRow()] }),
+        ({ runs }) => ({ runs: { user: runs().user } }),
+        () => ({ runs: { removed: [makeId()] } }),
+      ];
+      for (const changesOf of tries) {
+        const tried = storage.mutate(request, (current) => ({
+          result: null,
+          writes: 0,
+          changes: changesOf(current),
+        }));
+        assert.equal((await refusal(tried)).code, 'INTERNAL');
+      }
+      assert.deepEqual(await storage.config.entries(''), {});
+      const timeless = { scopes: [alice.scope], files: [] };
+      const asked = storage.mutate(timeless, ({ now }) => ({
+        result: now(),
+        writes: 0,
+        changes: {},
+      }));
+      assert.equal((await refusal(asked)).code, 'INTERNAL');
     }),
 
     on('gives a holder its own lease again, with the next fence', async (storage) => {
@@ -159,4 +247,17 @@ export function guardCases(): StorageCase[] {
       await storage.mutate(request, () => nothing);
     }),
   ];
+}
+
+function auditRow(more: Partial<AuditRecord> = {}): AuditRecord {
+  return {
+    id: makeId(),
+    at: Date.now(),
+    action: 'test',
+    target: 'target',
+    details: {},
+    address: null,
+    traceId: null,
+    ...more,
+  };
 }
