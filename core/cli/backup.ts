@@ -7,6 +7,7 @@ import { noteCopy } from '../erase/copies.ts';
 import { backUpBeside } from '../maintenance/backup.ts';
 import { createIdSource } from '../ids/ids.ts';
 import { preparePartial } from '../maintenance/temporary-folders.ts';
+import { toStorage } from '../storage/storage.ts';
 import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
@@ -54,7 +55,7 @@ async function run(context: CommandContext): Promise<void> {
       const { storage } = config;
       const beside = await backUpBeside(storage, { ids: createIdSource(Date.now), progress });
       // Opening a database of an earlier version would change its schema: that is not asked for.
-      const isCurrent = (await storage.planMigration?.())?.steps.length === 0;
+      const isCurrent = (await toStorage(storage).planMigration()).steps.length === 0;
       if (isCurrent && dirname(target) === dirname(resolve(filename))) {
         await withStorage(loaded, config, (open) => noteCopy(open, beside.file));
       }

@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeDatabase, loadConfig, openConfig } from '../config/index.ts';
 import type { MigrationPlan } from '../contracts/storage.ts';
-import { StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { toStorage } from '../storage/storage.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
@@ -26,11 +25,6 @@ async function run(context: CommandContext): Promise<void> {
   if (context.flags.has('dry-run')) {
     if ((await findServer(database)) === null) {
       const storage = toStorage((await openConfig(loaded)).service.storage);
-      if (storage.planMigration === undefined) {
-        throw new StartError(
-          `A ${storage.name} storage does not tell its steps before it runs them.`,
-        );
-      }
       return print(toLines(await storage.planMigration(), 'Would bring'));
     }
   }
@@ -47,12 +41,8 @@ async function run(context: CommandContext): Promise<void> {
       ];
     },
     async here(config) {
-      const plan = (await config.storage.planMigration?.()) ?? null;
-      return await withStorage(loaded, config, async (storage) => {
-        const { schemaVersion } = await storage.describe();
-        if (plan !== null) return toLines(plan, 'Brought');
-        return [`The database has schema ${schemaVersion}.`];
-      });
+      const plan = await toStorage(config.storage).planMigration();
+      return await withStorage(loaded, config, () => Promise.resolve(toLines(plan, 'Brought')));
     },
   });
   print(lines);

@@ -11,6 +11,7 @@ import {
 } from '../config/index.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { SqlDatabase } from '../storage/sql-database.ts';
+import { toStorage } from '../storage/storage.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError } from '../errors.ts';
 import { listen, type ListeningServer } from '../http/server.ts';
@@ -101,7 +102,9 @@ async function run(context: CommandContext): Promise<void> {
 
 /** Whether a database has no tables yet. One that does not answer now is waited for later. */
 async function isEmpty(database: SqlDatabase): Promise<boolean> {
-  const plan = await database.planMigration?.().catch(() => null);
+  const plan = await toStorage(database)
+    .planMigration()
+    .catch(() => null);
   return plan?.from === 0;
 }
 

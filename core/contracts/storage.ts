@@ -110,9 +110,12 @@ export interface Storage {
    */
   backUp?(target: string): Promise<void>;
   /** What `init` would do to the schema; called before it, and changes nothing. */
-  planMigration?(): Promise<MigrationPlan>;
-  /** What `memory-service doctor` says of the database; called before `init`, and changes nothing. */
-  examine?(): Promise<StorageExamination>;
+  planMigration(): Promise<MigrationPlan>;
+  /**
+   * What `memory-service doctor` says of the database; called before `init`, and changes nothing.
+   * `null` while there is no database yet.
+   */
+  examine(): Promise<StorageExamination | null>;
   /** Optional: without it dreaming is disabled. */
   readonly runs?: RunStores;
 }
@@ -128,8 +131,8 @@ export interface StorageOptions {
 export interface StorageExamination {
   /** As the database says it: `10.11.6-MariaDB`. */
   version: string;
-  /** Its clock in milliseconds; `null` where that is the clock of this process. */
-  now: number | null;
+  /** Its clock in milliseconds. */
+  now: number;
 }
 
 /** The steps from the present schema to the one that this version of the service needs. */

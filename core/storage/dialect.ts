@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { ColumnKind, IndexDefinition, TableDefinition } from './schema/columns.ts';
+import type { ColumnKind, TableDefinition } from './schema/columns.ts';
 
 /** A value that a statement takes or returns. */
 export type SqlValue = string | number | null | Uint8Array;
@@ -15,7 +15,8 @@ export interface Statement {
 /**
  * One connection, as the stores see it. Each text is prepared once and cached, so texts come from a
  * small fixed set; values are always bound. `cross join` in a text means that tables are read in
- * the order in which they are written.
+ * the order in which they are written. A database without partial indexes leaves out the `where` of a
+ * `create index`.
  */
 export interface Connection {
   /** The dialect of its database. */
@@ -61,8 +62,11 @@ export interface Dialect {
   columnType(kind: ColumnKind, length: number | undefined): string;
   /** The text after the closing bracket of `create table`. */
   tableSuffix(table: TableDefinition): string;
-  /** Creates an index that may exist already, through `slow`, which has time for existing rows. */
-  createIndex(knex: Knex, index: IndexDefinition, slow: Knex): Promise<void>;
+  /**
+   * The columns and indexes of a table, a row each: `kind` is `column` or `index`. No rows if there is
+   * no such table.
+   */
+  tableParts(table: string): Statement;
 
   /** Writes rows. A set has each file, scope or id at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;

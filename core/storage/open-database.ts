@@ -11,6 +11,7 @@ import { KeptContents } from './read/kept-contents.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import type { StoreDatabase } from './store-database.ts';
 import { SCHEMA_VERSION } from './schema/migrate.ts';
+import { prepareSchema } from './schema/prepare-schema.ts';
 import { Damage } from './write/damage.ts';
 import { IdSkewKeeper } from './write/id-skew.ts';
 import { applyMutations, checkMutateRequest, type Mutation } from './write/mutation.ts';
@@ -73,6 +74,13 @@ export class OpenDatabase implements StoreDatabase {
         confirm: (work) => this.#confirmed(work),
       },
     });
+    try {
+      await this.#confirmed(() => prepareSchema(database, options.log));
+    } catch (error) {
+      this.#isClosed = true;
+      await database.close().catch(() => undefined);
+      throw error;
+    }
     const { commits } = database;
     const contents = commits ? new KeptContents(commits) : null;
     const apply = (connection: Connection, mutations: readonly Mutation[]) =>

@@ -1,9 +1,4 @@
-import type {
-  MigrationPlan,
-  StorageDescription,
-  StorageExamination,
-  StorageOptions,
-} from '../contracts/storage.ts';
+import type { StorageDescription, StorageOptions } from '../contracts/storage.ts';
 import type { MemoryError } from '../errors.ts';
 import type { Connection, KnexConnection } from './dialect.ts';
 
@@ -22,7 +17,7 @@ export type Failure =
   | 'disk'
   /** A table, an index or the file looks damaged. */
   | 'damaged'
-  /** A row of this key exists already. */
+  /** A row of this key, or a table, column or index of this name, exists already. */
   | 'duplicate'
   /** Another failure of the statement, or an error that is not the database's. */
   | 'other';
@@ -35,6 +30,14 @@ export type Outcome<T> =
    * is not known.
    */
   | { status: 'failed'; error: unknown; isUnknown: boolean };
+
+/** A database that is not open. */
+export interface Examined {
+  /** The version of the database: of its server, or of the library. */
+  version: string;
+  /** It only reads. */
+  connection: Connection;
+}
 
 /** How long a call may take. */
 export interface CallOptions {
@@ -49,6 +52,8 @@ export interface TransactOptions extends CallOptions {
    * not used again then.
    */
   isSpoiled?: () => boolean;
+  /** For changes of the schema: each statement may take an hour, and wait for the locks of tables. */
+  isSlow?: boolean;
 }
 
 /** What a database may do at once. */
@@ -110,7 +115,7 @@ export interface SqlDatabase {
   /** The package that speaks to the database, by its name or as a module; absent when not known. */
   readonly driver?: unknown;
 
-  /** Opens the database, checks its version and runs the migrations. Called once. */
+  /** Opens the database and checks its version. The service makes and migrates the tables. Called once. */
   open(options: DatabaseOptions): Promise<void>;
   /** Frees every handle. No call is under way, and none comes after it. */
   close(): Promise<void>;
@@ -140,10 +145,11 @@ export interface SqlDatabase {
   /** Says the same to a caller. A `MemoryError` is returned as it is, unless more is known now. */
   explain(error: unknown): MemoryError | Promise<MemoryError>;
 
-  /** What `open` would do to the schema; called before it, and changes nothing. */
-  planMigration?(): Promise<MigrationPlan>;
-  /** What `memory-service doctor` says of the database; called before `open`, and changes nothing. */
-  examine?(): Promise<StorageExamination>;
+  /**
+   * Lends a connection before `open`, and changes nothing; `null` while there is no database yet.
+   * Throws `STORAGE_UNAVAILABLE` for a server that is too old.
+   */
+  examine<T>(run: (found: Examined | null) => Promise<T>): Promise<T>;
   /**
    * Writes a copy of the database as it is at one moment into a file that does not exist yet, while
    * the service goes on. Absent where the database has tools of its own for that.

@@ -1,10 +1,10 @@
 import { ConfigError } from '../config/error.ts';
-import type { Storage, StorageOptions } from '../contracts/storage.ts';
+import type { Storage, StorageExamination, StorageOptions } from '../contracts/storage.ts';
 import type { MemoryError } from '../errors.ts';
 import { createAuditStore } from './read/audit.ts';
 import { createConfigStore } from './read/config.ts';
 import { OpenDatabase } from './open-database.ts';
-import type { SqlDatabase } from './sql-database.ts';
+import type { Examined, SqlDatabase } from './sql-database.ts';
 import { createErasureStore } from './write/erase.ts';
 import { createRunStores } from './runs/run-store.ts';
 import { createFileStore } from './read/files.ts';
@@ -16,6 +16,8 @@ import { createLogStore } from './write/log.ts';
 import { createObservationStore } from './read/observations.ts';
 import { createRevisionStore } from './read/revisions.ts';
 import { createVectorStore } from './index/vectors.ts';
+import { planMigration, readSchemaVersion } from './schema/migrate.ts';
+import { toInteger } from './schema/rows.ts';
 
 /** The version of `SqlDatabase` that this service takes. */
 const API_VERSION: SqlDatabase['apiVersion'] = 1;
@@ -43,15 +45,13 @@ export function toStorage(given: SqlDatabase | Storage): Storage {
 
 /** The stores on a database. */
 export function createStorage(database: SqlDatabase): Storage {
-  const { filename, driver, planMigration, examine, backUp } = database;
+  const { filename, driver, backUp } = database;
   const opened = new OpenDatabase(database);
   const made = {
     [OF_DATABASE]: true as const,
     name: opened.name,
     ...(filename === undefined ? {} : { filename }),
     ...(driver === undefined ? {} : { driver }),
-    ...(planMigration && { planMigration: planMigration.bind(database) }),
-    ...(examine && { examine: examine.bind(database) }),
     ...(backUp && { backUp: backUp.bind(database) }),
     init: (options: StorageOptions) => opened.init(options),
     close: () => opened.close(),
@@ -63,6 +63,11 @@ export function createStorage(database: SqlDatabase): Storage {
     doubtMs: () => opened.damage.doubtMs,
     liftDamage: (before: number) => opened.damage.lift(before),
     describe: () => opened.describe(),
+    planMigration: () =>
+      database.examine(async (found) =>
+        planMigration(found === null ? 0 : await readSchemaVersion(found.connection)),
+      ),
+    examine: () => database.examine(examine),
     mutate: opened.mutate.bind(opened),
     files: createFileStore(opened),
     revisions: createRevisionStore(opened),
@@ -79,4 +84,11 @@ export function createStorage(database: SqlDatabase): Storage {
     runs: createRunStores(opened),
   } satisfies Storage & { [OF_DATABASE]: true };
   return made;
+}
+
+async function examine(found: Examined | null): Promise<StorageExamination | null> {
+  if (found === null) return null;
+  const { version, connection } = found;
+  const [row] = await connection.all(`select ${connection.dialect.nowMs} as now_ms`, []);
+  return { version, now: toInteger(row?.['now_ms']) };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../errors.ts';
 import type { Connection, RowSet, SqlValue } from '../storage/dialect.ts';
+import { prepareSchema } from '../storage/schema/prepare-schema.ts';
 import { deleteRows, findRows } from '../storage/schema/row-sets.ts';
 import { toInteger, toText } from '../storage/schema/rows.ts';
 import { tableOf } from '../storage/schema/tables.ts';
@@ -50,8 +51,6 @@ const TIME_LIMIT_MS = 60_000;
 const OPTIONAL_MEMBERS: readonly (keyof SqlDatabase)[] = [
   'filename',
   'driver',
-  'planMigration',
-  'examine',
   'backUp',
   'inspect',
   'commits',
@@ -586,6 +585,7 @@ async function runDatabaseCase(
       now: Date.now,
       damage: { note: (error) => error, confirm: (work) => work() },
     });
+    await prepareSchema(database, SILENT);
     return database;
   };
   try {

@@ -59,21 +59,17 @@ export const MYSQL_DIALECT: Dialect = {
   columnType,
 
   tableSuffix() {
-    return ' collate utf8mb4_bin engine=InnoDB row_format=dynamic';
+    return ' default character set utf8mb4 collate utf8mb4_bin engine=InnoDB row_format=dynamic';
   },
 
-  // Ignores `where`: MySQL has no partial indexes, so the index holds all rows.
-  async createIndex(knex, { name, table, columns, unique = false }, slow) {
-    const existing = await knex('information_schema.statistics')
-      .whereRaw('table_schema = database()')
-      .where({ table_name: table, index_name: name })
-      .limit(1)
-      .select('index_name');
-    if (existing.length > 0) return;
-    const places = columns.map(() => '??').join(', ');
-    const sql = `create ${unique ? 'unique ' : ''}index ?? on ?? (${places})`;
-    await slow.raw(sql, [name, table, ...columns]);
-  },
+  tableParts: (table) => ({
+    sql:
+      "select 'column' as kind, column_name as name from information_schema.columns" +
+      ' where table_schema = database() and table_name = ?' +
+      " union all select distinct 'index', index_name from information_schema.statistics" +
+      ' where table_schema = database() and table_name = ?',
+    parameters: [table, table],
+  }),
 
   insertRows,
   keySet,
@@ -135,6 +131,8 @@ export function toMysqlStatement(sql: string): string {
   // Otherwise a small table is read completely, which waits for locks of other transactions.
   if (/ for update(?: skip locked)?$/.test(adapted))
     adapted = adapted.replaceAll(JOINED, '$& force index (primary)');
+  // MySQL has no partial indexes, so the index holds all rows.
+  if (/^create (?:unique )?index/.test(adapted)) adapted = adapted.replace(/ where .*$/, '');
   if (statements.size >= 2_000) statements.clear();
   statements.set(sql, adapted);
   return adapted;
@@ -306,7 +304,12 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
 }
 
 const LOCK_WAIT = 1205;
-const DUPLICATE = 1062;
+const DUPLICATE = new Set([
+  1050, // a table of this name
+  1060, // a column of this name
+  1061, // an index of this name
+  1062, // a row of this key
+]);
 const CONFLICTS = new Set([
   1213, // deadlock, or a certification that failed on Galera
   1020, // the record has changed since it was read
@@ -385,7 +388,7 @@ export function classifyMysqlError(error: unknown): Failure {
   if (error instanceof MemoryError) return 'other';
   const { errno, code, fatal, message } = asNative(error);
   if (errno === LOCK_WAIT) return 'locked';
-  if (errno === DUPLICATE) return 'duplicate';
+  if (DUPLICATE.has(errno)) return 'duplicate';
   if (CONFLICTS.has(errno)) return 'conflict';
   // Error 1290 also concerns other options than --read-only.
   if (READ_ONLY.has(errno))

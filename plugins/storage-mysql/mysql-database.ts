@@ -1,19 +1,16 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import type {
-  MigrationPlan,
-  StorageDescription,
-  StorageExamination,
-  StorageOptions,
-} from '../../core/contracts/storage.ts';
+import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type {
   CallOptions,
   DatabaseLimits,
   DatabaseOptions,
+  Examined,
   Outcome,
   SqlDatabase,
+  TransactOptions,
 } from '../../core/storage/sql-database.ts';
 import { SCOPE_TABLES } from '../../core/storage/schema/tables.ts';
 import type { Connection, KnexConnection } from '../../core/storage/dialect.ts';
@@ -26,8 +23,7 @@ import {
 import { Connections, type Session } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
-import { examineMysql, planMysqlMigration } from './plan-migration.ts';
-import { migrateDatabase } from './schema.ts';
+import { examineServer } from './examine.ts';
 import type { ServerFacts } from './server.ts';
 import { LOG_ROWS, SQL_MODE, checkServer } from './server.ts';
 import { transactOn } from './transactions.ts';
@@ -41,6 +37,8 @@ const GROUP_SIZE = 32;
 const PING_MS = 1_500;
 /** Reads a table, because a server can answer while the tables are locked. */
 const PING_SQL = 'select 1 from svc_file limit 1';
+/** The time limit of one statement that may rewrite a large table. */
+const SLOW_STATEMENT_MS = 3_600_000;
 /** The pause between two attempts of the start to reach the database. */
 const START_WAIT_MS = 250;
 
@@ -84,12 +82,8 @@ export class MysqlDatabase implements SqlDatabase {
     await Promise.all([agents, snapshots, lists, pings].map((each) => each.close()));
   }
 
-  async planMigration(): Promise<MigrationPlan> {
-    return await planMysqlMigration(this.settings);
-  }
-
-  async examine(): Promise<StorageExamination> {
-    return await examineMysql(this.settings);
+  async examine<T>(run: (found: Examined | null) => Promise<T>): Promise<T> {
+    return await examineServer(this.settings, run);
   }
 
   async ping(): Promise<void> {
@@ -132,9 +126,17 @@ export class MysqlDatabase implements SqlDatabase {
 
   async transact<T>(
     run: (connection: Connection) => Promise<T>,
-    { until }: CallOptions,
+    { until = Number.POSITIVE_INFINITY, isSlow = false }: TransactOptions,
   ): Promise<Outcome<T>> {
-    return await transactOn(this.live().agents, run, until);
+    const { agents, facts, wsrepSyncWait } = this.live();
+    if (!isSlow) return await transactOn(agents, run, { until });
+    const setup = setupOf(this.settings, 'migrations', { ...facts, wsrepSyncWait });
+    const connections = new Connections(this.settings, { limit: 1, setup });
+    try {
+      return await transactOn(connections, run, { until, statementTimeoutMs: SLOW_STATEMENT_MS });
+    } finally {
+      await connections.close();
+    }
   }
 
   classify = classifyMysqlError;
@@ -156,27 +158,11 @@ export class MysqlDatabase implements SqlDatabase {
     const facts = await this.askServer(log);
     const wsrepSyncWait = facts.isGalera ? (settings.wsrepSyncWait ?? 1) : null;
     const setup = (kind: SessionKind) => setupOf(settings, kind, { ...facts, wsrepSyncWait });
-    const agents = new Connections(settings, {
-      limit: settings.connections,
-      setup: setup('agents'),
-    });
-    try {
-      await migrateDatabase({
-        connections: agents,
-        connectForChanges: () =>
-          new Connections(settings, { limit: 1, setup: setup('migrations') }),
-        lockTimeoutMs: settings.lockTimeoutMs,
-        log,
-      });
-    } catch (error) {
-      await agents.close();
-      throw error;
-    }
     const limit = Math.max(2, Math.ceil(settings.connections / 2));
     return {
       facts,
       wsrepSyncWait,
-      agents,
+      agents: new Connections(settings, { limit: settings.connections, setup: setup('agents') }),
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
       lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
       pings: new Connections(settings, { limit: 1, setup: setup('pings') }),

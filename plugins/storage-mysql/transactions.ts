@@ -1,16 +1,16 @@
 import type { Connection } from '../../core/storage/dialect.ts';
 import type { Outcome } from '../../core/storage/sql-database.ts';
-import type { Connections, Session } from './connections.ts';
+import type { Connections, Session, UseOptions } from './connections.ts';
 import { classifyMysqlError } from './dialect.ts';
 
 /** Runs a transaction once, on a connection of its own. Never rejects. */
 export async function transactOn<T>(
   connections: Connections,
   run: (connection: Connection) => Promise<T>,
-  until = Number.POSITIVE_INFINITY,
+  options: Pick<UseOptions, 'until' | 'statementTimeoutMs'>,
 ): Promise<Outcome<T>> {
   try {
-    return await connections.use((session) => runOnce(session, run), { until });
+    return await connections.use((session) => runOnce(session, run), options);
   } catch (error) {
     return { status: 'failed', error, isUnknown: false };
   }

@@ -44,12 +44,12 @@ export function createSqliteDialect(version: string): Dialect {
       return table.clustered ? ' without rowid, strict' : ' strict';
     },
 
-    async createIndex(knex, { name, table, columns, unique = false, where }) {
-      const places = columns.map(() => '??').join(', ');
-      const condition = where === undefined ? '' : ` where ${where}`;
-      const sql = `create ${unique ? 'unique ' : ''}index if not exists ?? on ?? (${places})${condition}`;
-      await knex.raw(sql, [name, table, ...columns]);
-    },
+    tableParts: (table) => ({
+      sql:
+        "select 'column' as kind, name from pragma_table_info(?)" +
+        " union all select 'index', name from pragma_index_list(?)",
+      parameters: [table, table],
+    }),
 
     async insertRows(connection, set) {
       const statement = insertStatement(set, each);

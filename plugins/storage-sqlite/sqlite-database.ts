@@ -1,13 +1,8 @@
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import type {
-  MigrationPlan,
-  StorageDescription,
-  StorageExamination,
-  StorageOptions,
-} from '../../core/contracts/storage.ts';
+import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { makeTemporaryFolder } from '../../core/maintenance/temporary-folders.ts';
 import type {
@@ -15,6 +10,7 @@ import type {
   DamageNotes,
   DatabaseLimits,
   DatabaseOptions,
+  Examined,
   Outcome,
   SqlDatabase,
   TransactOptions,
@@ -31,7 +27,6 @@ import {
   translateSqliteError,
 } from './dialect.ts';
 import { createKnex } from '../../core/storage/knex-connection.ts';
-import { SCHEMA_VERSION, assertKnownSchema, migrate } from '../../core/storage/schema/migrate.ts';
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
 import { backUpFile } from './backup.ts';
 import { Disk } from './disk.ts';
@@ -39,9 +34,8 @@ import { loadSqliteModule } from './drivers/load.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { assertOneIndex } from './one-index.ts';
 import { OpenFiles } from './open-files.ts';
-import { examineSqlite, planSqliteMigration } from './plan-migration.ts';
+import { examineFile } from './examine.ts';
 import type { SqliteSettings } from './options.ts';
-import { readSchemaVersion } from './schema-version.ts';
 import { Readers } from './readers.ts';
 import { assertRoomToRewrite, isRewrittenInMemory } from './rewrite-room.ts';
 import { untilUnlocked } from './until-unlocked.ts';
@@ -111,12 +105,8 @@ export class SqliteDatabase implements SqlDatabase {
     if (filename !== ':memory:') this.backUp = (target) => backUpFile(filename, target, { driver });
   }
 
-  async planMigration(): Promise<MigrationPlan> {
-    return await planSqliteMigration(this.options);
-  }
-
-  async examine(): Promise<StorageExamination> {
-    return await examineSqlite(this.options);
+  async examine<T>(run: (found: Examined | null) => Promise<T>): Promise<T> {
+    return await examineFile(this.options, run);
   }
 
   get commits(): CommitLog<WalHeader> | null {
@@ -397,12 +387,11 @@ export class SqliteDatabase implements SqlDatabase {
       };
       const reopenReader = (options: ReaderOptions) => () =>
         reopen(() => openReaderConnection(native, place.filename, options));
-      const schemaVersion = await untilUnlocked(() => readSchemaVersion(first), START_TIMEOUT_MS);
-      assertKnownSchema(schemaVersion);
-      if (schemaVersion < SCHEMA_VERSION) {
-        if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
-        await migrateFile(bind(first));
-      }
+      // After a crash the first look at the tables recovers the log, for which it locks out others.
+      await untilUnlocked(
+        () => first.all('select 1 from sqlite_master limit 1', []),
+        START_TIMEOUT_MS,
+      );
       const forReads = { busyTimeoutMs: lockTimeoutMs, cacheKilobytes: 6_000 };
       const forLists = { busyTimeoutMs: 2_000, cacheKilobytes: 32_000 };
       const readers = await openOthers(readerCount, forReads);
@@ -624,20 +613,6 @@ async function sizeOf(path: string): Promise<number> {
   );
 }
 
-async function migrateFile(connection: BoundConnection): Promise<void> {
-  const knex = await createSqliteKnex((run) => run(connection));
-  await untilUnlocked(() => connection.exec('begin immediate'), START_TIMEOUT_MS);
-  try {
-    const from = await readSchemaVersion(connection);
-    assertKnownSchema(from);
-    await migrate(toKnexConnection(knex, connection.dialect), { from });
-    await connection.exec('commit');
-  } catch (error) {
-    await connection.exec('rollback').catch(() => undefined);
-    throw error;
-  }
-}
-
 /** Knex on connections that `use` lends for one statement each. */
 function createSqliteKnex(
   use: (run: (connection: SqliteConnection) => Promise<unknown>) => Promise<unknown>,
@@ -646,23 +621,4 @@ function createSqliteKnex(
     const method = /^(?:select|with|pragma)\b/i.test(sql) ? 'all' : 'run';
     return use((connection) => connection[method](sql, bindings as readonly SqlValue[]));
   });
-}
-
-/** Saves a complete copy beside the database before its schema changes. */
-async function backUp(
-  connection: SqliteConnection,
-  filename: string,
-  schemaVersion: number,
-  log: StorageOptions['log'],
-): Promise<void> {
-  const target = `${filename}.schema-${schemaVersion}.backup`;
-  const partial = `${target}.partial`;
-  log.info({ schemaVersion }, 'backing up the database before its schema changes');
-  await rm(partial, { force: true });
-  await untilUnlocked(() => connection.run('vacuum into ?', [partial]), START_TIMEOUT_MS);
-  const file = await open(partial, 'r');
-  await file.sync();
-  await file.close();
-  await rename(partial, target);
-  log.info({ bytes: (await stat(target)).size }, 'the database is backed up');
 }

@@ -24,7 +24,7 @@ export async function checkDatabase(
   const askedAt = Date.now();
   try {
     const storage = toStorage((await openStorage(loaded)).storage);
-    found = { storage, examined: (await storage.examine?.()) ?? null };
+    found = { storage, examined: await storage.examine() };
   } catch (error) {
     const clock = warning('not compared: the database does not answer');
     return { database: toProblem(error), clock };
@@ -48,15 +48,12 @@ async function describe(
       'The first start makes it. If there should be one, run the command where the service runs, or name the file with SERVICE_DATABASE_URL.',
     );
   }
-  const plan = (await storage.planMigration?.()) ?? null;
+  const plan = await storage.planMigration();
   const server = await findServer(described).catch(() => null);
   const where = [
     ...(filename === null ? [] : [filename]),
     ...(server === null ? [] : [`open in the server at ${server}`]),
   ].map((part) => `, ${part}`);
-  if (plan === null) {
-    return ok(`${name}${where.join('')}; this driver tells nothing more before it is opened`);
-  }
   const text = `${name}, schema ${plan.from}${where.join('')}`;
   if (plan.steps.length === 0) return ok(text);
   if (plan.from === 0)
@@ -68,8 +65,7 @@ async function describe(
 }
 
 function compareClocks(examined: StorageExamination | null, now: number): Finding {
-  if (examined === null) return ok('this driver does not tell the clock of the database');
-  if (examined.now === null) return ok('the database uses the clock of this machine');
+  if (examined === null) return ok('there is no database yet');
   const differenceMs = examined.now - now;
   const seconds = Math.round(Math.abs(differenceMs) / 1_000);
   if (Math.abs(differenceMs) <= CLOCK_DIFFERENCE_MS) {

@@ -1,9 +1,16 @@
 import type { MigrationPlan } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import type { KnexConnection } from '../dialect.ts';
+import type { Connection, Dialect } from '../dialect.ts';
+import type { ColumnDefinition, IndexDefinition, TableDefinition } from './columns.ts';
+import {
+  type AddedColumn,
+  describeStep,
+  foldTables,
+  type Migration,
+  type MigrationStep,
+} from './migration.ts';
 import { MIGRATIONS } from './migrations/list.ts';
-import type { TableDefinition } from './columns.ts';
-import { type AddedColumn, describeStep, type Migration, type MigrationStep } from './migration.ts';
+import { toText } from './rows.ts';
 
 /** The schema version of this release. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -24,14 +31,24 @@ export function assertKnownSchema(version: number): void {
   );
 }
 
+/** The version of the existing schema; 0 if there is none. */
+export async function readSchemaVersion(connection: Connection): Promise<number> {
+  if ((await readParts(connection, 'svc_meta')).length === 0) return 0;
+  const sql = 'select value from svc_meta where `key` = ?';
+  const [row] = await connection.all(sql, [SCHEMA_VERSION_KEY]);
+  return row === undefined ? 0 : Number(toText(row['value']));
+}
+
 /** The version to start from, and a hook before each step, with what the step does. */
 export interface MigrateOptions {
   from: number;
   migrations?: readonly Migration[];
   /** Runs the statements whose time grows with the existing rows; default: the connection. */
-  slow?: KnexConnection;
+  slow?: Connection;
   beforeStep?: (step: string) => Promise<void>;
 }
+
+const META = foldTables(MIGRATIONS.slice(0, 1)).get('svc_meta') as TableDefinition;
 
 /**
  * Migrates a schema to the newest version, one statement at a time. Every statement can be
@@ -39,7 +56,7 @@ export interface MigrateOptions {
  * migrations; `beforeStep` can check that it still does.
  */
 export async function migrate(
-  connection: KnexConnection,
+  connection: Connection,
   {
     from,
     migrations = MIGRATIONS,
@@ -54,8 +71,12 @@ export async function migrate(
       await runStep(connection, step, slow);
     }
     await beforeStep(`${title}: write the version`);
-    const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
-    await connection.knex('svc_meta').insert(row).onConflict('key').merge();
+    await connection.dialect.insertRows(connection, {
+      table: META,
+      columns: ['key', 'value'],
+      rows: [[SCHEMA_VERSION_KEY, String(migration.version)]],
+      conflict: { update: ['value'] },
+    });
   }
 }
 
@@ -78,49 +99,74 @@ function toTitle({ version, name }: Migration): string {
 }
 
 async function runStep(
-  connection: KnexConnection,
+  connection: Connection,
   step: MigrationStep,
-  slow: KnexConnection,
+  slow: Connection,
 ): Promise<void> {
-  const { knex, dialect } = connection;
-  if ('createTable' in step) {
-    if (await knex.schema.hasTable(step.createTable.name)) return;
-    await knex.raw(createTable(connection, step.createTable));
-  } else if ('changeRows' in step) {
-    await step.changeRows.run(slow);
-  } else if ('addColumn' in step) {
-    await addColumn(connection, step.addColumn, slow);
-  } else {
-    await dialect.createIndex(knex, step.createIndex, slow.knex);
-  }
-}
-
-async function addColumn(
-  { knex, dialect }: KnexConnection,
-  { table, column, value }: AddedColumn,
-  slow: KnexConnection,
-): Promise<void> {
-  if (await knex.schema.hasColumn(table, column.name)) return;
-  const [statement] = knex.schema
-    .alterTable(table, (builder) => {
-      const type = dialect.columnType(column.kind, column.length);
-      const added = builder.specificType(column.name, type);
-      if (value !== undefined) added.notNullable().defaultTo(value);
-    })
-    .toSQL();
-  await slow.knex.raw((statement as { sql: string }).sql);
+  if ('createTable' in step) await createTable(connection, step.createTable);
+  else if ('changeRows' in step) await step.changeRows.run(slow);
+  else if ('addColumn' in step) await addColumn(connection, step.addColumn, slow);
+  else await createIndex(connection, step.createIndex, slow);
 }
 
 /** One statement, so that a table exists with all its columns or not at all. */
-export function createTable({ knex, dialect }: KnexConnection, table: TableDefinition): string {
-  const [statement] = knex.schema
-    .createTable(table.name, (builder) => {
-      for (const { name, kind, length, nullable } of table.columns) {
-        const column = builder.specificType(name, dialect.columnType(kind, length));
-        if (nullable !== true) column.notNullable();
-      }
-      builder.primary([...table.primaryKey]);
-    })
-    .toSQL();
-  return (statement as { sql: string }).sql + dialect.tableSuffix(table);
+export async function createTable(connection: Connection, table: TableDefinition): Promise<void> {
+  if ((await readParts(connection, table.name)).length > 0) return;
+  const { dialect } = connection;
+  const columns = table.columns.map(
+    (column) => `${toColumn(dialect, column)}${column.nullable === true ? '' : ' not null'}`,
+  );
+  const sql =
+    `create table ${quote(table.name)} (${columns.join(', ')},` +
+    ` primary key (${table.primaryKey.map(quote).join(', ')}))${dialect.tableSuffix(table)}`;
+  await connection.run(sql, []);
+}
+
+async function addColumn(
+  connection: Connection,
+  { table, column, value }: AddedColumn,
+  slow: Connection,
+): Promise<void> {
+  if (await hasPart(connection, table, { kind: 'column', name: column.name })) return;
+  const added = toColumn(connection.dialect, column);
+  const rest = value === undefined ? '' : ` not null default ${value}`;
+  await slow.run(`alter table ${quote(table)} add column ${added}${rest}`, []);
+}
+
+async function createIndex(
+  connection: Connection,
+  { name, table, columns, unique = false, where }: IndexDefinition,
+  slow: Connection,
+): Promise<void> {
+  if (await hasPart(connection, table, { kind: 'index', name })) return;
+  const condition = where === undefined ? '' : ` where ${where}`;
+  const sql =
+    `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}` +
+    ` (${columns.map(quote).join(', ')})${condition}`;
+  await slow.run(sql, []);
+}
+
+function toColumn(dialect: Dialect, { name, kind, length }: ColumnDefinition): string {
+  return `${quote(name)} ${dialect.columnType(kind, length)}`;
+}
+
+function quote(name: string): string {
+  return `\`${name}\``;
+}
+
+/** A column or an index of a table. */
+interface TablePart {
+  kind: string;
+  name: string;
+}
+
+async function hasPart(connection: Connection, table: string, part: TablePart): Promise<boolean> {
+  const parts = await readParts(connection, table);
+  return parts.some(({ kind, name }) => kind === part.kind && name === part.name);
+}
+
+async function readParts(connection: Connection, table: string): Promise<TablePart[]> {
+  const { sql, parameters } = connection.dialect.tableParts(table);
+  const rows = await connection.all(sql, parameters);
+  return rows.map(({ kind, name }) => ({ kind: toText(kind), name: toText(name) }));
 }

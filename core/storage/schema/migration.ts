@@ -1,4 +1,4 @@
-import type { KnexConnection } from '../dialect.ts';
+import type { Connection } from '../dialect.ts';
 import type { ColumnDefinition, IndexDefinition, TableDefinition } from './columns.ts';
 
 /** A column that a table gets. Rows that are there have `value` in it; NULL without one. */
@@ -12,7 +12,7 @@ export interface AddedColumn {
 export interface RowChange {
   /** What it does, in a few words. */
   name: string;
-  run(connection: KnexConnection): Promise<void>;
+  run(connection: Connection): Promise<void>;
 }
 
 /** One step of a migration. It can be repeated: what exists already is left as it is. */

@@ -188,7 +188,7 @@ describe('a migration whose answer is lost while the connection stays open', () 
     };
     const isHeld = proxy.hold(
       'after',
-      (sql) => sql.startsWith('update `svc_file_stat`'),
+      (sql) => sql.startsWith('update svc_file_stat'),
       () => isWarned,
     );
     const through = url.replace(`:${port}/`, `:${proxy.port}/`);

@@ -327,7 +327,7 @@ describe('a file with several names', () => {
       const refused = [
         rejection(sqlite({ filename: name }).init({ log: quiet, now: Date.now })),
         rejection(backUpFile(name, join(directory, 'copy.db'))),
-        rejection(sqlite({ filename: name }).planMigration?.() ?? Promise.resolve()),
+        rejection(sqlite({ filename: name }).planMigration()),
       ];
       for (const error of await Promise.all(refused)) {
         expect(error.code).toBe('STORAGE_UNAVAILABLE');

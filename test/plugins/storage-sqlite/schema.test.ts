@@ -5,8 +5,6 @@ import BetterSqlite3 from 'better-sqlite3';
 import knexOf from 'knex';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { toKnexConnection } from '../../../core/storage/knex-connection.ts';
-import { createSqliteDialect } from '../../../plugins/storage-sqlite/dialect.ts';
 import { SCHEMA_VERSION, migrate } from '../../../core/storage/schema/migrate.ts';
 import { describeStep } from '../../../core/storage/schema/migration.ts';
 import { MIGRATIONS } from '../../../core/storage/schema/migrations/list.ts';
@@ -14,6 +12,7 @@ import { toScopeId } from '../../../core/storage/schema/scope-id.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
+import { onSqliteFile } from '../../support/bare-connection.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
@@ -52,25 +51,20 @@ function schemaOf(filename: string): unknown {
 async function interruptEachStep(): Promise<{ files: readonly Buffer[]; schema: unknown }> {
   const filename = join(await temporaryDirectory(), 'memory.db');
   await writeFile(filename, '');
-  const knex = knexOf({
-    client: 'better-sqlite3',
-    connection: { filename },
-    useNullAsDefault: true,
-  });
-  const connection = toKnexConnection(knex, createSqliteDialect('3.51.3'));
-  // No power is lost here.
-  await knex.raw('pragma synchronous = off');
   const files: Buffer[] = [];
-  for (const migration of MIGRATIONS) {
-    // The version is set after all steps.
-    const before = { ...migration, version: migration.version - 1 };
-    for (const step of migration.steps) {
-      files.push(await readFile(filename));
-      await migrate(connection, { from: 0, migrations: [{ ...before, steps: [step] }] });
+  await onSqliteFile(filename, async (connection) => {
+    // No power is lost here.
+    await connection.run('pragma synchronous = off', []);
+    for (const migration of MIGRATIONS) {
+      // The version is set after all steps.
+      const before = { ...migration, version: migration.version - 1 };
+      for (const step of migration.steps) {
+        files.push(await readFile(filename));
+        await migrate(connection, { from: 0, migrations: [{ ...before, steps: [step] }] });
+      }
+      await migrate(connection, { from: 0, migrations: [{ ...migration, steps: [] }] });
     }
-    await migrate(connection, { from: 0, migrations: [{ ...migration, steps: [] }] });
-  }
-  await knex.destroy();
+  });
   const whole = join(await temporaryDirectory(), 'whole.db');
   await (await open({ filename: whole })).close();
   return { files, schema: schemaOf(whole) };
@@ -183,11 +177,8 @@ describe('the schema', () => {
       connection: { filename },
       useNullAsDefault: true,
     });
-    const connection = toKnexConnection(knex, createSqliteDialect('3.51.3'));
-    await migrate(connection, {
-      from: 0,
-      migrations: MIGRATIONS.filter(({ name }) => name !== 'access lines').slice(0, 5),
-    });
+    const migrations = MIGRATIONS.filter(({ name }) => name !== 'access lines').slice(0, 5);
+    await onSqliteFile(filename, (connection) => migrate(connection, { from: 0, migrations }));
     await knex('svc_scope').insert({
       scope_id: toScopeId('u:alice'),
       scope: 'u:alice',

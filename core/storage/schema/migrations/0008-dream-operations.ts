@@ -1,6 +1,6 @@
-import type { KnexConnection } from '../../dialect.ts';
+import type { Connection } from '../../dialect.ts';
 import { column, index, integer, type Migration } from '../migration.ts';
-import { toText } from '../rows.ts';
+import { toInteger, toText } from '../rows.ts';
 
 /** Runs that are rewritten at once. */
 const BATCH = 50;
@@ -46,44 +46,45 @@ interface Earlier {
 }
 
 /** Repeatable: a run that was rewritten does not await review any more. */
-async function convertProposals({ knex }: KnexConnection): Promise<void> {
+async function convertProposals(connection: Connection): Promise<void> {
   for (;;) {
-    const rows = (await knex('svc_dream_history')
-      .whereNull('ended_at')
-      .where((waits) => {
-        waits.where('state', 'awaiting_review');
-        // A decision on a proposal that was cut off.
-        waits
-          .orWhere({ state: 'running', mode: 'review' })
-          .andWhere('details', 'like', '%"after"%');
-      })
-      .orderBy('id')
-      .limit(BATCH)
-      .select('scope_id', 'id', 'details')) as Record<string, unknown>[];
+    const rows = await connection.all(
+      // Also a decision on a proposal that was cut off.
+      'select scope_id, id, details from svc_dream_history where ended_at is null' +
+        " and (state = 'awaiting_review' or (state = 'running' and mode = 'review'" +
+        ' and details like \'%"after"%\')) order by id limit ?',
+      [BATCH],
+    );
     for (const row of rows) {
       // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       const { details, waiting } = convertDetails(JSON.parse(toText(row['details'])) as Earlier);
-      await knex('svc_dream_history')
-        .where({ scope_id: row['scope_id'] as number, id: row['id'] as Uint8Array })
-        .update({
-          state: 'completed',
-          outcome: waiting > 0 ? 'waiting' : 'no_op',
+      await connection.run(
+        "update svc_dream_history set state = 'completed', outcome = ?, ended_at = ?, applied = 0," +
+          ' waiting = ?, is_waiting = ?, details = ? where scope_id = ? and id = ?',
+        [
+          waiting > 0 ? 'waiting' : 'no_op',
           // Operations wait from the end of their run on: nobody has had the time to look at these.
-          ended_at: Date.now(),
-          applied: 0,
+          Date.now(),
           waiting,
-          is_waiting: waiting > 0 ? 1 : 0,
-          details: JSON.stringify(details),
-        });
+          waiting > 0 ? 1 : 0,
+          JSON.stringify(details),
+          toInteger(row['scope_id']),
+          row['id'] as Uint8Array,
+        ],
+      );
     }
     if (rows.length < BATCH) break;
   }
   // Counted at the end, so that a repeat counts the same.
-  const waiting = knex('svc_dream_history as h')
-    .whereRaw('h.scope_id = svc_dream_run.scope_id')
-    .select(knex.raw('coalesce(sum(h.waiting), 0)'));
-  await knex('svc_dream_run').update({ waiting });
-  await knex('svc_dream_run').where('status', 'awaiting_review').update({ status: 'completed' });
+  await connection.run(
+    'update svc_dream_run set waiting = (select coalesce(sum(h.waiting), 0)' +
+      ' from svc_dream_history h where h.scope_id = svc_dream_run.scope_id)',
+    [],
+  );
+  await connection.run(
+    "update svc_dream_run set status = 'completed' where status = 'awaiting_review'",
+    [],
+  );
 }
 
 interface Line {

@@ -1,4 +1,4 @@
-import type { KnexConnection } from '../../dialect.ts';
+import type { Connection } from '../../dialect.ts';
 import { column, integer, type Migration, table } from '../migration.ts';
 
 /**
@@ -28,7 +28,12 @@ export const historyChain: Migration = {
 };
 
 /** Repeatable: nothing is chained before the service starts. */
-async function recordStarts({ knex }: KnexConnection): Promise<void> {
-  const newest = knex('svc_revision as r').whereRaw('r.scope_id = svc_scope.scope_id').max('r.id');
-  await knex('svc_scope').whereNull('chain_head').update({ chain_after: newest });
+async function recordStarts(connection: Connection): Promise<void> {
+  // The newest by order and limit: not every database has max() of bytes.
+  await connection.run(
+    'update svc_scope set chain_after = (select r.id from svc_revision r' +
+      ' where r.scope_id = svc_scope.scope_id order by r.id desc limit 1)' +
+      ' where chain_head is null',
+    [],
+  );
 }

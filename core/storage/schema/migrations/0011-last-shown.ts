@@ -1,4 +1,4 @@
-import type { KnexConnection } from '../../dialect.ts';
+import type { Connection } from '../../dialect.ts';
 import { column, integer, type Migration } from '../migration.ts';
 
 /** When an agent was last shown something of a scope, also by a search. */
@@ -12,9 +12,10 @@ export const lastShown: Migration = {
 };
 
 /** Earlier searches are only in the access log, which is too long to walk at a start. */
-async function takeLastRead({ knex }: KnexConnection): Promise<void> {
-  await knex('svc_file_stat')
-    .where({ file_no: 0 })
-    .whereNull('last_shown_at')
-    .update({ last_shown_at: knex.ref('last_read_at') });
+async function takeLastRead(connection: Connection): Promise<void> {
+  await connection.run(
+    'update svc_file_stat set last_shown_at = last_read_at' +
+      ' where file_no = 0 and last_shown_at is null',
+    [],
+  );
 }

@@ -1,4 +1,4 @@
-import type { KnexConnection } from '../../dialect.ts';
+import type { Connection } from '../../dialect.ts';
 import { column, index, integer, type Migration } from '../migration.ts';
 
 /**
@@ -21,13 +21,10 @@ export const coveredBases: Migration = {
 };
 
 /** Repeatable: nothing is covered before the service starts. */
-async function markPruned({ knex }: KnexConnection): Promise<void> {
-  await knex('svc_scope')
-    .whereExists(
-      knex('svc_file as f')
-        .whereRaw('f.scope_id = svc_scope.scope_id')
-        .whereRaw('f.version > f.revisions')
-        .select(knex.raw('1')),
-    )
-    .update({ uncovered: 1 });
+async function markPruned(connection: Connection): Promise<void> {
+  await connection.run(
+    'update svc_scope set uncovered = 1 where exists (select 1 from svc_file f' +
+      ' where f.scope_id = svc_scope.scope_id and f.version > f.revisions)',
+    [],
+  );
 }

@@ -1,5 +1,6 @@
-import type { KnexConnection } from '../../dialect.ts';
+import type { Connection } from '../../dialect.ts';
 import { column, index, integer, type Migration } from '../migration.ts';
+import { toInteger, toText } from '../rows.ts';
 
 /**
  * What is checked under the lock of a scope stands in its row: the hold, and the numbers of the last
@@ -24,13 +25,13 @@ export const orderByNumber: Migration = {
 };
 
 /** Repeatable: holds change only after the migration. */
-async function recordHolds({ knex }: KnexConnection): Promise<void> {
-  const holds = (await knex('svc_scope_hold').select('scope_id', 'hold_id', 'hold_kind')) as {
-    scope_id: number;
-    hold_id: Uint8Array;
-    hold_kind: unknown;
-  }[];
+async function recordHolds(connection: Connection): Promise<void> {
+  const holds = await connection.all('select scope_id, hold_id, hold_kind from svc_scope_hold', []);
   for (const { scope_id, hold_id, hold_kind } of holds) {
-    await knex('svc_scope').where({ scope_id }).update({ hold_id, hold_kind });
+    await connection.run('update svc_scope set hold_id = ?, hold_kind = ? where scope_id = ?', [
+      hold_id as Uint8Array,
+      toText(hold_kind),
+      toInteger(scope_id),
+    ]);
   }
 }

@@ -5,13 +5,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { ScopeKey } from '../../../../core/contracts/records.ts';
 import { verifyMemory } from '../../../../core/maintenance/verify.ts';
 import type { Core } from '../../../../core/service.ts';
-import { toKnexConnection } from '../../../../core/storage/knex-connection.ts';
 import { migrate } from '../../../../core/storage/schema/migrate.ts';
 import { foldTables } from '../../../../core/storage/schema/migration.ts';
 import { MIGRATIONS } from '../../../../core/storage/schema/migrations/list.ts';
 import { toScopeId } from '../../../../core/storage/schema/scope-id.ts';
-import { MYSQL_DIALECT } from '../../../../plugins/storage-mysql/dialect.ts';
-import { createSqliteDialect } from '../../../../plugins/storage-sqlite/dialect.ts';
+import { onMysql, onSqliteFile } from '../../../support/bare-connection.ts';
 import { sharedMariadb } from '../../../support/mariadb.ts';
 import { createDatabase } from '../../../support/mariadb-server.ts';
 import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
@@ -58,9 +56,10 @@ async function makeEarlier(schema: number): Promise<string> {
         connection: { filename: database },
         useNullAsDefault: true,
       });
-  const dialect = isMariadb ? MYSQL_DIALECT : createSqliteDialect('3.51.3');
   const migrations = MIGRATIONS.slice(0, schema);
-  await migrate(toKnexConnection(knex, dialect), { from: 0, migrations });
+  await (isMariadb ? onMysql : onSqliteFile)(database, (connection) =>
+    migrate(connection, { from: 0, migrations }),
+  );
   const tables = foldTables(migrations);
   for (const { table, row } of await readLines(schema)) {
     const columns = tables.get(table)?.columns ?? [];
