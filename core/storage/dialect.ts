@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import type { ColumnKind, TableDefinition } from './schema/columns.ts';
 
 /** A value that a statement takes or returns. */
@@ -24,11 +23,6 @@ export interface Connection {
   all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>;
   /** Returns the number of changed rows. */
   run(sql: string, parameters: readonly SqlValue[]): Promise<number>;
-}
-
-/** A connection for the admin's lists: it only reads, and Knex builds its statements. */
-export interface KnexConnection extends Connection {
-  readonly knex: Knex;
 }
 
 /** A value of a row to write. Text of an `id` or `hash` column is hex, with or without dashes. */
@@ -108,9 +102,10 @@ export interface Dialect {
    * The entries directly below a folder of a scope, one row each. `entry` is relative to the folder
    * and ends in `/` for a folder; `files`, `bytes` and `updated_at` cover everything inside.
    */
-  folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]>;
+  folderEntries(query: FolderQuery): Statement;
 }
 
+/** The entries to read of a folder. */
 export interface FolderQuery {
   scopeId: number;
   /** The path within the scope: empty, or with a `/` at the end. */

@@ -1,38 +1,45 @@
 import type { Knex } from 'knex';
-import type { Dialect, KnexConnection, Row } from './dialect.ts';
+import type { Connection, Dialect, Row, SqlValue } from './dialect.ts';
 
-/** A read-only connection whose statements go through Knex. */
-export function toKnexConnection(knex: Knex, dialect: Dialect): KnexConnection {
-  return {
-    knex,
-    dialect,
-    all: async (sql, parameters) =>
-      (await knex.raw(sql, parameters as Knex.RawBinding[])) as unknown as Row[],
-    run: () => Promise.reject(new Error('Knex only reads here.')),
-  };
+/** A connection for the admin's lists: it only reads, and Knex builds its statements. */
+export interface KnexConnection extends Connection {
+  readonly knex: Knex;
 }
 
+/** Runs a statement and returns its rows. */
+type ReadRows = (sql: string, parameters: readonly SqlValue[]) => Promise<Row[]>;
+
 /**
- * Knex as a builder of statements only. `execute` runs them on connections of its own and returns
- * what the client's driver would return. There is nothing to close.
+ * Knex as a builder of statements only, which `all` runs. Of all databases it writes for SQLite: that
+ * is the SQL of the stores. There is nothing to close.
  */
-export async function createKnex(
-  config: Knex.Config,
-  execute: (sql: string, bindings: readonly unknown[]) => Promise<unknown>,
-): Promise<Knex> {
-  const { default: knex } = await import('knex');
-  const builder = knex({ ...config, pool: { max: 0 }, log: SILENT_LOG });
+export async function createKnexConnection(
+  dialect: Dialect,
+  all: ReadRows,
+): Promise<KnexConnection> {
+  const { default: createKnex } = await import('knex');
+  const knex = createKnex({
+    client: 'sqlite3',
+    useNullAsDefault: true,
+    pool: { max: 0 },
+    log: SILENT_LOG,
+  });
   // The points where Knex's own drivers differ: see knex/lib/dialects.
   const driver: KnexDriver = {
     acquireConnection: () => Promise.resolve({}),
     releaseConnection: () => Promise.resolve(),
     async _query(_connection, query) {
-      const response = await execute(query.sql, query.bindings);
+      const response = await all(query.sql, query.bindings);
       return Object.assign(query, { response, context: {} });
     },
   };
-  Object.assign(builder.client as object, driver);
-  return builder;
+  Object.assign(knex.client as object, driver);
+  return {
+    knex,
+    dialect,
+    all,
+    run: () => Promise.reject(new Error('A connection for lists only reads.')),
+  };
 }
 
 interface KnexDriver {
@@ -43,7 +50,7 @@ interface KnexDriver {
 
 interface KnexQuery {
   sql: string;
-  bindings: readonly unknown[];
+  bindings: readonly SqlValue[];
 }
 
 /** By default Knex prints to standard output, which may carry MCP messages. */

@@ -6,7 +6,8 @@ import type {
   StorageOptions,
 } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import type { Connection, KnexConnection } from './dialect.ts';
+import type { Connection } from './dialect.ts';
+import { createKnexConnection, type KnexConnection } from './knex-connection.ts';
 import { KeptContents } from './read/kept-contents.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import type { StoreDatabase } from './store-database.ts';
@@ -40,6 +41,7 @@ export class OpenDatabase implements StoreDatabase {
   readonly #underWay = new Set<Promise<unknown>>();
   #writes: Writes | null = null;
   #contents: KeptContents | null = null;
+  #lists: Promise<KnexConnection> | null = null;
   #isClosed = false;
   /** By `performance.now`, when memory was written last. */
   #lastWriteAt = performance.now();
@@ -128,7 +130,9 @@ export class OpenDatabase implements StoreDatabase {
   }
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    return await this.#confirm(() => this.#retryOnce(() => this.#database.list(run)));
+    return await this.#confirm(() =>
+      this.#retryOnce(async () => await run(await (this.#lists ??= this.#openLists()))),
+    );
   }
 
   async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
@@ -146,6 +150,16 @@ export class OpenDatabase implements StoreDatabase {
     const result = await this.#confirm(() => this.#live().mutate({ request, decide }, until));
     this.damage.noteWrite();
     return result as R;
+  }
+
+  /** Each statement of a list lends a connection. */
+  async #openLists(): Promise<KnexConnection> {
+    const read = <T>(run: (connection: Connection) => Promise<T>) =>
+      this.#database.read(run, { isList: true });
+    const dialect = await read((connection) => Promise.resolve(connection.dialect));
+    return await createKnexConnection(dialect, (sql, parameters) =>
+      read((connection) => connection.all(sql, parameters)),
+    );
   }
 
   /** Runs again what looks like damage, and says what an error means. */

@@ -1,6 +1,6 @@
 import type { StorageDescription, StorageOptions } from '../contracts/storage.ts';
 import type { MemoryError } from '../errors.ts';
-import type { Connection, KnexConnection } from './dialect.ts';
+import type { Connection } from './dialect.ts';
 
 /** What a failure means for its transaction and connection. */
 export type Failure =
@@ -43,6 +43,15 @@ export interface Examined {
 export interface CallOptions {
   /** The deadline, as a point of `performance.now()`: no statement is sent or awaited after it. */
   until?: number;
+}
+
+/** Options of `SqlDatabase.read`. */
+export interface ReadOptions extends CallOptions {
+  /**
+   * For the admin's lists: on a separate connection, so that a slow list delays no tool call. Their
+   * texts are many, so preparing each is of no use.
+   */
+  isList?: boolean;
 }
 
 /** Options of `SqlDatabase.transact`. */
@@ -102,7 +111,7 @@ export interface DatabaseOptions extends StorageOptions {
  * the statements, retries and the grouping of writes are the service's; see the guide "A database of
  * your own".
  *
- * `read`, `snapshot`, `transact` and `list` fail with the errors of the database's own package.
+ * `read`, `snapshot` and `transact` fail with the errors of the database's own package.
  * `classify` and `explain` say what they mean. All other methods throw a `MemoryError`.
  */
 export interface SqlDatabase {
@@ -125,11 +134,9 @@ export interface SqlDatabase {
   ping(): Promise<void>;
 
   /** Lends a connection that only reads. Each of its statements sees the newest state. */
-  read<T>(run: (connection: Connection) => Promise<T>, options: CallOptions): Promise<T>;
+  read<T>(run: (connection: Connection) => Promise<T>, options: ReadOptions): Promise<T>;
   /** The same, but all statements see the state that the first one saw. */
   snapshot<T>(run: (connection: Connection) => Promise<T>, options: CallOptions): Promise<T>;
-  /** For the admin's lists: a separate connection, so that a slow list delays no tool call. */
-  list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T>;
   /**
    * Runs one write transaction, once. It is rolled back if `run` throws. Never rejects. With one
    * writer, it fails as `locked` at once, and does not call `run`, while another process has the

@@ -6,7 +6,8 @@ import type {
   StorageDescription,
   StorageOptions,
 } from '../contracts/storage.ts';
-import type { Connection, KnexConnection } from './dialect.ts';
+import type { Connection } from './dialect.ts';
+import type { KnexConnection } from './knex-connection.ts';
 import type { KeptContents } from './read/kept-contents.ts';
 import type { Damage } from './write/damage.ts';
 import type { IdSkewKeeper } from './write/id-skew.ts';

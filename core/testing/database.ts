@@ -327,7 +327,8 @@ export const databaseCases: readonly DatabaseCase[] = [
   on('lends for reads and lists only connections that can not write', async ({ database }) => {
     const insert = (connection: Connection) => insertBudgets(connection, [['a', 1]]);
     await assert.rejects(async () => await database.snapshot(insert, {}), 'A snapshot can write.');
-    await assert.rejects(async () => await database.list(insert), 'A list can write.');
+    const list = { isList: true };
+    await assert.rejects(async () => await database.read(insert, list), 'A list can write.');
     assert.deepEqual(await readBudgets(database), []);
   }),
 
@@ -489,15 +490,16 @@ export const databaseCases: readonly DatabaseCase[] = [
         KEYS.map((key, at) => [key, at]),
       ),
     );
-    const names = await database.list(async ({ knex }) => {
-      const rows: { name: unknown }[] = await knex('svc_budget')
-        .where('used', '>=', 3)
-        .orderBy('name', 'desc')
-        .limit(2)
-        .select('name');
-      return rows.map(({ name }) => toText(name));
+    const sql =
+      'select `k`.* from (select `name` as `key` from svc_budget where `used` >= ?' +
+      ' order by `name` desc limit ?) as `k` order by `k`.`key` desc limit ? offset ?';
+    const rows = await database.read((connection) => connection.all(sql, [3, 5, 2, 1]), {
+      isList: true,
     });
-    assert.deepEqual(names, [...KEYS].reverse().slice(0, 2));
+    assert.deepEqual(
+      rows.map(({ key }) => toText(key)),
+      [...KEYS].reverse().slice(1, 3),
+    );
   }),
 
   on('answers many reads at once, each with its own rows', async ({ database, write }) => {

@@ -12,17 +12,14 @@ const KEPT_STATEMENTS = 300;
 export interface Session extends Connection {
   /** Runs a statement without preparing it, for transactions and settings. */
   command(sql: string): Promise<void>;
-  /**
-   * The same with values: returns the rows, or what changed. For statements with many different
-   * texts.
-   */
-  query(sql: string, parameters: readonly unknown[]): Promise<unknown>;
 }
 
 /** The number of connections, and the statements that prepare each of them. */
 export interface ConnectionsOptions {
   limit: number;
   setup: readonly string[];
+  /** Whether statements are prepared: of no use where their texts are many. Default true. */
+  isPrepared?: boolean;
 }
 
 /** Options for lending a connection. */
@@ -45,11 +42,13 @@ export class Connections {
   private readonly pool: Pool;
   private readonly timeoutMs: number;
   private readonly setup: readonly string[];
+  private readonly isPrepared: boolean;
   private readonly prepared = new WeakSet<PoolConnection>();
   private readonly underWay = new Set<Promise<unknown>>();
   private isClosed = false;
 
-  constructor(settings: MysqlSettings, { limit, setup }: ConnectionsOptions) {
+  constructor(settings: MysqlSettings, { limit, setup, isPrepared = true }: ConnectionsOptions) {
+    this.isPrepared = isPrepared;
     this.timeoutMs = settings.statementTimeoutMs;
     this.setup = setup;
     this.pool = createPool({
@@ -96,7 +95,7 @@ export class Connections {
       return;
     }
     const limits = { timeoutMs: this.timeoutMs, until };
-    const session = new PooledSession(connection, limits);
+    const session = new PooledSession(connection, { limits, isPrepared: this.isPrepared });
     try {
       if (!this.prepared.has(connection)) {
         connection.on('error', ignore);
@@ -141,16 +140,26 @@ function ignore(): void {
   // The statement under way rejects with it. Without a listener it would end the process.
 }
 
+interface StatementLimits {
+  timeoutMs: number;
+  until: number;
+}
+
 class PooledSession implements Session {
   readonly dialect = MYSQL_DIALECT;
   /** Whether the connection can't be used any more. */
   isBroken = false;
   private readonly connection: PoolConnection;
-  private readonly limits: { timeoutMs: number; until: number };
+  private readonly limits: StatementLimits;
+  private readonly isPrepared: boolean;
 
-  constructor(connection: PoolConnection, limits: { timeoutMs: number; until: number }) {
+  constructor(
+    connection: PoolConnection,
+    { limits, isPrepared }: { limits: StatementLimits; isPrepared: boolean },
+  ) {
     this.connection = connection;
     this.limits = limits;
+    this.isPrepared = isPrepared;
   }
 
   async all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
@@ -165,14 +174,13 @@ class PooledSession implements Session {
     await this.send((done) => void this.connection.query(sql, done));
   }
 
-  query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    const text = toMysqlStatement(sql);
-    return this.send((done) => void this.connection.query(text, [...parameters], done));
-  }
-
   private execute(sql: string, parameters: readonly SqlValue[]): Promise<unknown> {
     const text = toMysqlStatement(sql);
-    return this.send((done) => void this.connection.execute(text, [...parameters], done));
+    const values = [...parameters];
+    return this.send((done) => {
+      if (this.isPrepared) this.connection.execute(text, values, done);
+      else this.connection.query(text, values, done);
+    });
   }
 
   private send(

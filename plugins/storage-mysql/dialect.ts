@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import { MemoryError } from '../../core/errors.ts';
 import type {
   CellValue,
@@ -6,11 +5,12 @@ import type {
   Connection,
   FolderQuery,
   KeySet,
-  Row,
   RowSet,
   SqlValue,
+  Statement,
 } from '../../core/storage/dialect.ts';
 import type { Failure } from '../../core/storage/sql-database.ts';
+import { bindNames } from '../../core/storage/bind-names.ts';
 import { toHashHex, toIdHex } from '../../core/storage/schema/ids.ts';
 import {
   type ColumnKind,
@@ -283,7 +283,7 @@ function byteSize(value: SqlValue): number {
  * Reads everything in the folder from the start of the page, and rolls it up. Seeking from entry to
  * entry would start at the scope's first file each time.
  */
-function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
+function folderEntries(query: FolderQuery): Statement {
   const { scopeId, folder, after, order, limit } = query;
   const slash = "locate('/', f.path, :restAt)";
   const entry = `case ${slash} when 0 then substr(f.path, :restAt) else substr(f.path, :restAt, ${slash} - :restAt + 1) end`;
@@ -294,7 +294,7 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
     ' where f.scope_id = :scopeId and f.deleted_at is null' +
     ' and f.path >= :start and f.path < :end) e' +
     ` group by e.entry order by e.entry ${isAscending ? 'asc' : 'desc'} limit :limit`;
-  return knex.raw(sql, {
+  return bindNames(sql, {
     scopeId,
     limit,
     restAt: Buffer.byteLength(folder) + 1,

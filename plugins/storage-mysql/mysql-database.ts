@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Knex } from 'knex';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type {
@@ -9,25 +8,19 @@ import type {
   DatabaseOptions,
   Examined,
   Outcome,
+  ReadOptions,
   SqlDatabase,
   TransactOptions,
 } from '../../core/storage/sql-database.ts';
 import { SCOPE_TABLES } from '../../core/storage/schema/tables.ts';
-import type { Connection, KnexConnection } from '../../core/storage/dialect.ts';
-import {
-  classifyMysqlError,
-  MYSQL_DIALECT,
-  isMysqlMistake,
-  translateMysqlError,
-} from './dialect.ts';
+import type { Connection } from '../../core/storage/dialect.ts';
+import { classifyMysqlError, isMysqlMistake, translateMysqlError } from './dialect.ts';
 import { Connections, type Session } from './connections.ts';
-import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
 import { examineServer } from './examine.ts';
 import type { ServerFacts } from './server.ts';
 import { LOG_ROWS, SQL_MODE, checkServer } from './server.ts';
 import { transactOn } from './transactions.ts';
-import { toKnexConnection } from '../../core/storage/knex-connection.ts';
 
 /** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
@@ -111,8 +104,12 @@ export class MysqlDatabase implements SqlDatabase {
     });
   }
 
-  async read<T>(run: (connection: Connection) => Promise<T>, { until }: CallOptions): Promise<T> {
-    return await this.live().agents.use(run, toUntil(until));
+  async read<T>(
+    run: (connection: Connection) => Promise<T>,
+    { until, isList = false }: ReadOptions,
+  ): Promise<T> {
+    const { agents, lists } = this.live();
+    return await (isList ? lists : agents).use(run, toUntil(until));
   }
 
   async snapshot<T>(
@@ -142,12 +139,6 @@ export class MysqlDatabase implements SqlDatabase {
   classify = classifyMysqlError;
   explain = translateMysqlError;
 
-  async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    const opened = this.live();
-    opened.knex ??= createMysqlKnex(opened.lists);
-    return await run(toKnexConnection(await opened.knex, MYSQL_DIALECT));
-  }
-
   private live(): Opened {
     if (this.opened === null) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not opened yet.');
     return this.opened;
@@ -164,9 +155,12 @@ export class MysqlDatabase implements SqlDatabase {
       wsrepSyncWait,
       agents: new Connections(settings, { limit: settings.connections, setup: setup('agents') }),
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
-      lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
+      lists: new Connections(settings, {
+        limit: LIST_CONNECTIONS,
+        setup: setup('lists'),
+        isPrepared: false,
+      }),
       pings: new Connections(settings, { limit: 1, setup: setup('pings') }),
-      knex: null,
     };
   }
 
@@ -207,8 +201,6 @@ interface Opened {
   snapshots: Connections;
   lists: Connections;
   pings: Connections;
-  /** Uses the connections of `lists`. */
-  knex: Promise<Knex> | null;
 }
 
 type SessionKind = 'agents' | 'snapshots' | 'lists' | 'pings' | 'migrations';

@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import { MemoryError } from '../../core/errors.ts';
 import { isDoubtful } from '../../core/maintenance/look-again.ts';
 import type { Failure } from '../../core/storage/sql-database.ts';
@@ -7,9 +6,10 @@ import type {
   Dialect,
   FolderQuery,
   KeySet,
-  Row,
   RowSet,
+  Statement,
 } from '../../core/storage/dialect.ts';
+import { bindNames } from '../../core/storage/bind-names.ts';
 import { checkId, toHashHex } from '../../core/storage/schema/ids.ts';
 import {
   type ColumnKind,
@@ -242,7 +242,7 @@ function toCell(kind: ColumnKind, value: CellValue): CellValue {
  * Seeks from entry to entry of the folder (a skip scan). Only the entries of the page are opened,
  * to add up what is below them.
  */
-function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
+function folderEntries(query: FolderQuery): Statement {
   const { scopeId, folder, after, order, limit } = query;
   const end = successorOf(folder);
   // The text of an entry, and the start of the next one: 0 is the character after /, and paths
@@ -272,7 +272,7 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
     ' select e.entry, count(*) as files, sum(f.size) as bytes, max(f.updated_at) as updated_at' +
     ' from entries e cross join svc_file f on f.scope_id = :scopeId and f.path >= e.low' +
     ' and f.path < e.high and f.deleted_at is null group by e.entry';
-  return knex.raw(sql, {
+  return bindNames(sql, {
     scopeId,
     folder,
     limit,

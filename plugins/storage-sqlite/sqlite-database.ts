@@ -1,7 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Knex } from 'knex';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { makeTemporaryFolder } from '../../core/maintenance/temporary-folders.ts';
@@ -12,10 +11,11 @@ import type {
   DatabaseOptions,
   Examined,
   Outcome,
+  ReadOptions,
   SqlDatabase,
   TransactOptions,
 } from '../../core/storage/sql-database.ts';
-import type { Dialect, Connection, KnexConnection, SqlValue } from '../../core/storage/dialect.ts';
+import type { Connection, Dialect } from '../../core/storage/dialect.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
@@ -26,7 +26,6 @@ import {
   isSqliteBusy,
   translateSqliteError,
 } from './dialect.ts';
-import { createKnex } from '../../core/storage/knex-connection.ts';
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
 import { backUpFile } from './backup.ts';
 import { Disk } from './disk.ts';
@@ -42,7 +41,6 @@ import { untilUnlocked } from './until-unlocked.ts';
 import { countCommits, createHeader, isSameHeader, type WalHeader, WalIndex } from './wal-index.ts';
 import { whileDiskFails } from './while-disk-fails.ts';
 import { WriteConnection } from './write-connection.ts';
-import { toKnexConnection } from '../../core/storage/knex-connection.ts';
 
 /** How long the start waits for another process that opens or migrates the same file. */
 const START_TIMEOUT_MS = 30_000;
@@ -74,7 +72,7 @@ const MAY_REMAIN = [
 const TABLE_PROBLEMS = 100;
 const FILE_PROBLEMS = 1_000;
 
-/** SQLite for the stores (core/storage): one writer, several readers, and Knex for lists. */
+/** SQLite for the stores (core/storage): one writer and several readers. */
 export class SqliteDatabase implements SqlDatabase {
   readonly apiVersion = 1;
   readonly name = 'sqlite';
@@ -243,8 +241,12 @@ export class SqliteDatabase implements SqlDatabase {
     return found;
   }
 
-  async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await this.live().readers.use(run);
+  async read<T>(
+    run: (connection: Connection) => Promise<T>,
+    { isList = false }: ReadOptions = {},
+  ): Promise<T> {
+    const { lists, readers } = this.live();
+    return await (isList ? lists : readers).use(run);
   }
 
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
@@ -271,12 +273,6 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   classify = classifySqliteError;
-
-  async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
-    const opened = this.live();
-    opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
-    return await run(toKnexConnection(await opened.knex, opened.dialect));
-  }
 
   private async rewrite(progress?: (done: number, total: number) => void): Promise<void> {
     const { native, place, synchronous } = this.live();
@@ -419,7 +415,6 @@ export class SqliteDatabase implements SqlDatabase {
           open: () => reopen(openWriter),
           confirm: (connection) => opened.check(connection),
         }),
-        knex: null,
       };
     } catch (error) {
       for (const connection of [...others, first]) await connection.close();
@@ -446,8 +441,6 @@ interface Opened {
   /** Connections for the admin's lists. */
   lists: Readers;
   writer: WriteConnection;
-  /** Uses the connections of `lists`. */
-  knex: Promise<Knex> | null;
 }
 
 /**
@@ -611,14 +604,4 @@ async function sizeOf(path: string): Promise<number> {
     ({ size }) => size,
     () => 0,
   );
-}
-
-/** Knex on connections that `use` lends for one statement each. */
-function createSqliteKnex(
-  use: (run: (connection: SqliteConnection) => Promise<unknown>) => Promise<unknown>,
-): Promise<Knex> {
-  return createKnex({ client: 'sqlite3', useNullAsDefault: true }, (sql, bindings) => {
-    const method = /^(?:select|with|pragma)\b/i.test(sql) ? 'all' : 'run';
-    return use((connection) => connection[method](sql, bindings as readonly SqlValue[]));
-  });
 }

@@ -6,7 +6,8 @@ import type {
   PageResult,
 } from '../../contracts/storage.ts';
 import { assertScope } from '../../files/paths.ts';
-import type { Connection, SqlValue, KnexConnection } from '../dialect.ts';
+import type { Connection, SqlValue } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import { parseIdBytes, toLeastIdBytes } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
 import { matches, readPage, toIdPage, walkIndex } from './page.ts';

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
 import type { FileListing, ScopeKey } from '../../contracts/records.ts';
 import type { FileFilter, FileSort, PageRequest, PageResult } from '../../contracts/storage.ts';
-import type { KnexConnection, Row } from '../dialect.ts';
+import type { Row } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import type { Filter, KeysetQuery } from './page.ts';
 import {
   checkLimit,

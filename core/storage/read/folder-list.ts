@@ -1,6 +1,7 @@
 import type { FileListing, FolderListing, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
-import type { KnexConnection, Row } from '../dialect.ts';
+import type { Row } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import { checkLimit, parsePageKey } from './page.ts';
 import { toPrefixRange } from './physical-prefix.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
@@ -29,13 +30,14 @@ export async function listFolder(
   if (!(await hasScope(connection, range.scope))) return { items: [], next: null };
 
   const scopeId = toScopeId(range.scope);
-  const rows = (await connection.dialect.folderEntries(connection.knex, {
+  const { sql, parameters } = connection.dialect.folderEntries({
     scopeId,
     folder: range.pathPrefix,
     after: after ?? null,
     order: page.order,
     limit: page.limit + 1,
-  })) as unknown as Row[];
+  });
+  const rows = await connection.all(sql, parameters);
   const entries = rows
     .map((row) => ({ name: toText(row['entry']), row }))
     .sort((left, right) => Buffer.compare(Buffer.from(left.name), Buffer.from(right.name)));

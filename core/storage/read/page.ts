@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import type { Dialect, KnexConnection, Row, SqlValue } from '../dialect.ts';
+import type { Dialect, Row, SqlValue } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';

@@ -1,7 +1,8 @@
 import type { FileKey, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../contracts/storage.ts';
 import { assertFileKey } from '../../files/paths.ts';
-import type { Connection, Row, SqlValue, KnexConnection } from '../dialect.ts';
+import type { Connection, Row, SqlValue } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import type { Filter } from './page.ts';

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { UserListing } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
-import type { KnexConnection } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import { lowerAscii } from './file-list.ts';
 import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
 import { READS } from '../schema/records.ts';

@@ -1,7 +1,8 @@
 import type { RunFilter, RunListing, RunUser } from '../../contracts/runs.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
-import type { KnexConnection, Row } from '../dialect.ts';
+import type { Row } from '../dialect.ts';
+import type { KnexConnection } from '../knex-connection.ts';
 import { isRunOf, RUN_LISTINGS, runUserColumns, runUsersOf, toRunUser } from './run-rows.ts';
 import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
 import { toScopeId } from '../schema/scope-id.ts';

@@ -294,12 +294,13 @@ export const brokenDatabases: readonly BrokenDatabase[] = [
     breaks: 'runs the queries of lists',
     wrap: (good) =>
       change(good, {
-        list: (run) =>
-          good.list((connection) =>
-            run({
-              ...connection,
-              knex: ((table: string) => connection.knex(table).whereRaw('1 = 0')) as never,
-            }),
+        read: (run, options) =>
+          good.read(
+            (connection) =>
+              options.isList === true
+                ? run({ ...connection, all: () => Promise.resolve([]) })
+                : run(connection),
+            options,
           ),
       }),
   },
