@@ -18,7 +18,20 @@ export { CircuitBreaker } from './providers/circuit-breaker.ts';
 export type { CircuitBreakerOptions } from './providers/circuit-breaker.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
-export { assertFileKey, assertScope, toPhysicalPath } from './files/paths.ts';
+export {
+  assertFileKey,
+  assertScope,
+  belowUser,
+  isUserPath,
+  ownerOf,
+  parseUserId,
+  SHARED,
+  toPhysicalPath,
+  toScope,
+  toUserId,
+  toUserPath,
+  userFolder,
+} from './files/paths.ts';
 export { answerList } from './lists/page.ts';
 export { adminRoute, defineRoute } from './schemas/define-route.ts';
 export { defineTool } from './schemas/define-tool.ts';

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
 import type { FileKey } from '../contracts/records.ts';
 import { MemoryError } from '../errors.ts';
-import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
+import { parsePhysicalPath, parseUserId, toPhysicalPath, userFolder } from '../files/paths.ts';
 import { fromDiskPath, toComparablePath, toDiskPaths } from './disk-names.ts';
 import { EXPORT_MARKER, findExportFolder } from './export-marker.ts';
 import { packFiles, type PlainFile } from './export.ts';
@@ -217,7 +217,9 @@ export async function* packFolder(
   for await (const path of listFiles(folder, onLeftOut)) {
     try {
       const inMemory = toMemoryPath(path);
-      const key = parsePhysicalPath(userId === null ? inMemory : `users/${userId}/${inMemory}`);
+      const key = parsePhysicalPath(
+        userId === null ? inMemory : `${userFolder(userId)}${inMemory}`,
+      );
       const reserved = inMemory
         .split('/')
         .map(findReserved)

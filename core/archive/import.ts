@@ -16,7 +16,7 @@ import {
   readSeam,
 } from '../files/imported-files.ts';
 import { type AdoptedChain, tooManyFiles } from '../files/draft.ts';
-import { toPhysicalPath } from '../files/paths.ts';
+import { toPhysicalPath, ownerOf, SHARED } from '../files/paths.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type {
   ArchiveManifest,
@@ -234,11 +234,11 @@ class UserPlan {
   /** Throws `QUOTA_EXCEEDED` when the user would have too many files. */
   async finish(maxFiles: number): Promise<void> {
     await this.#existing.rest();
-    if (this.scope === 's' || this.#files <= maxFiles) return;
+    if (this.scope === SHARED || this.#files <= maxFiles) return;
     throw new MemoryError(
       'QUOTA_EXCEEDED',
       `A user would have ${this.#files} files; at most ${maxFiles} are allowed. Nothing was imported.`,
-      { details: { limit: 'maxFilesPerUser', max: maxFiles, userId: this.scope.slice(2) } },
+      { details: { limit: 'maxFilesPerUser', max: maxFiles, userId: ownerOf(this.scope) } },
     );
   }
 
@@ -396,7 +396,7 @@ class Room {
 
   /** Takes the place of a new file; why there is none, or `null`. */
   async take(scope: ScopeKey): Promise<string | null> {
-    if (scope === 's') return null;
+    if (scope === SHARED) return null;
     const { inspection, limits } = this.#deps;
     const files = this.#files.get(scope) ?? (await inspection.scope(scope))?.files ?? 0;
     const max = limits.maxFilesPerUser;

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
+import { parseUserId, toScope } from '../files/paths.ts';
 import type { ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
 import type { FolderOptions } from '../archive/folder.ts';
@@ -77,7 +78,7 @@ function carryHere({ archive, storage }: Core, { isShared }: { isShared: boolean
     import: (file, options) =>
       archive.import(() => createReadStream(file), { ...options, caller: null }),
     async mark(userId) {
-      const scope = userId === null ? null : (`u:${userId}` as const);
+      const scope = userId === null ? null : toScope(parseUserId(userId));
       const page = { limit: NEWEST, order: 'desc', after: null } as const;
       const written = await storage.revisions.list({ scope }, page);
       const marks = ACTS.map((action) => storage.audit.list({ action }, page));

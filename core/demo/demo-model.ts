@@ -1,6 +1,7 @@
 import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
 import { createProviderError } from '../providers/provider-failure.ts';
 import type { DemoFact, DemoTidying, DemoUser } from './demo-data.ts';
+import { toUserPath } from '../files/paths.ts';
 
 /** The scripted model of the demo, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
@@ -60,7 +61,7 @@ function remember(prompt: string, facts: readonly DemoFact[]): object {
   const { path, under, text, newFile } = fact;
   const heading = newFile ?? under?.replace(/^#+ /, '') ?? null;
   const bare = { reason: '', remove: [], sources: [] };
-  const file = { kind: 'add', ...bare, add: { path: `user/${path}`, heading, lines: [text] } };
+  const file = { kind: 'add', ...bare, add: { path: toUserPath(path), heading, lines: [text] } };
   const entry = { path: 'user/index.md', heading: null, lines: [`- [${newFile}](user/${path})`] };
   return {
     operations: [file, ...(newFile === undefined ? [] : [{ kind: 'index', ...bare, add: entry }])],
@@ -101,8 +102,8 @@ function tidy(files: Lines, tidyings: readonly DemoTidying[]): object {
 /** `null` unless the prompt shows all of its lines. */
 function toOperation(files: Lines, tidying: DemoTidying): object | null {
   const find = ({ path, text }: { path: string; text: string }) => {
-    const line = (files.get(`user/${path}`)?.indexOf(text) ?? -1) + 1;
-    return line === 0 ? null : { path: `user/${path}`, line, text };
+    const line = (files.get(toUserPath(path))?.indexOf(text) ?? -1) + 1;
+    return line === 0 ? null : { path: toUserPath(path), line, text };
   };
   const { kind, path, reason, heading = null } = tidying;
   const remove = tidying.remove.map((text) => find({ path, text }));
@@ -112,7 +113,7 @@ function toOperation(files: Lines, tidying: DemoTidying): object | null {
     kind,
     reason,
     remove,
-    add: tidying.add.length === 0 ? null : { path: `user/${path}`, heading, lines: tidying.add },
+    add: tidying.add.length === 0 ? null : { path: toUserPath(path), heading, lines: tidying.add },
     sources,
   };
 }

@@ -6,6 +6,7 @@ import { type Core, type CoreConfig, createCore } from '../service.ts';
 import { MemoryError } from '../errors.ts';
 import { type Demo, type DemoAction, type DemoFact, type DemoUser, readDemo } from './demo-data.ts';
 import { type DemoModel, demoModel, toSaid } from './demo-model.ts';
+import { toUserPath } from '../files/paths.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -97,7 +98,7 @@ class Story {
     for (const [index, user] of demo.users.entries()) {
       this.#moveTo(begin + (index + 1) * 11 * MINUTE_MS);
       for (const { path, content, reason } of user.files) {
-        await this.#call(user, 'memory_write', { path: `user/${path}`, content, reason });
+        await this.#call(user, 'memory_write', { path: toUserPath(path), content, reason });
       }
       await this.#call(user, 'memory_write', { path: 'user/log.md', content: '# Log\n\n' });
     }
@@ -152,7 +153,7 @@ class Story {
     this.#moveTo(time + 4_000);
     if (this.#chance(4) === 0) await this.#call(user, 'memory_list', { path: 'user/' });
     for (let read = this.#chance(3); read >= 0; read -= 1) {
-      await this.#call(user, 'memory_read', { path: `user/${this.#pick(user.files).path}` });
+      await this.#call(user, 'memory_read', { path: toUserPath(this.#pick(user.files).path) });
     }
     this.#moveTo(time + 21_000);
     const fact = this.#nextFact(user, day);
@@ -184,7 +185,7 @@ class Story {
     if (isTold && (await this.#call(user, 'memory_remember', { text: toSaid(fact), reason })))
       return;
     const append = { text, ...(under === undefined ? {} : { afterHeading: under }) };
-    await this.#call(user, 'memory_patch', { path: `user/${path}`, append, reason });
+    await this.#call(user, 'memory_patch', { path: toUserPath(path), append, reason });
   }
 
   /** Dreams run at night; in the morning an operator reviews all proposals but the latest. */

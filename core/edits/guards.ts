@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { findLinks } from '../files/links.ts';
-import { parseUserId, parseVirtualPath } from '../files/paths.ts';
+import { parseUserId, parseVirtualPath, isUserPath, belowUser } from '../files/paths.ts';
 import { finish } from '../time/pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank } from './markdown.ts';
@@ -234,7 +234,7 @@ export function* findFault(
 export function newTexts({ operation: { add }, lines, place }: LocatedOperation): string[] {
   if (add === null || place === null) return [];
   const heading = place.isNewHeading || place.isNewFile ? [add.heading ?? ''] : [];
-  const name = place.isNewFile ? [add.path.slice('user/'.length).replace(/\.md$/, '')] : [];
+  const name = place.isNewFile ? [belowUser(add.path).replace(/\.md$/, '')] : [];
   return [...lines, ...heading, ...name].filter((text) => text !== '');
 }
 
@@ -259,7 +259,7 @@ export function* findNewSpecifics(
 }
 
 function isOwnPath(path: string): boolean {
-  if (!path.startsWith('user/')) return false;
+  if (!isUserPath(path)) return false;
   try {
     parseVirtualPath(path, ANYONE);
     return true;

@@ -4,6 +4,7 @@ import { findJson, parseReply } from '../encoding/json-reply.ts';
 import { DREAM_KINDS, type REPAIRS, VERDICTS } from '../schemas/dreams.ts';
 import { nullable, strict, strictObject } from '../schemas/shapes.ts';
 import { takeStart } from '../encoding/take-text.ts';
+import { toUserPath } from '../files/paths.ts';
 
 export { DREAM_KINDS, VERDICTS };
 
@@ -234,7 +235,7 @@ function parseAdd(value: unknown): Parsed<NonNullable<EditOperation['add']>> | n
 function toOwnPath(path: string): Parsed<{ path: string }> {
   if (path === FACT_PATH || /^(?:user|shared)\//.test(path)) return { path, isMended: false };
   // It may be the mark of the fact: see `repairPaths`.
-  return { path: `user/${path}`, isMended: !/^fact[^/]*$/i.test(path) };
+  return { path: toUserPath(path), isMended: !/^fact[^/]*$/i.test(path) };
 }
 
 function parseList<T>(value: unknown, most: number, parse: (item: unknown) => T | null) {

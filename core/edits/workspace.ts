@@ -14,6 +14,7 @@ import {
 import { type EditOperation, FACT_PATH, type LineRef, OPERATION_CHARACTERS } from './operations.ts';
 import { toPromptLine } from './prompt-text.ts';
 import { isTranscript } from './transcript.ts';
+import { belowUser } from '../files/paths.ts';
 
 /** A memory file as the engine gets it. */
 export interface EditedFile {
@@ -207,7 +208,7 @@ export class Workspace {
 
   /** Whether a file is a log or a transcript. */
   isRecord(path: string): boolean {
-    if (isExcludedFromDreams(path.slice('user/'.length))) return true;
+    if (isExcludedFromDreams(belowUser(path))) return true;
     const file = this.#files.get(path);
     if (file === undefined) return false;
     return (file.isOff ??= isTranscript(

@@ -18,7 +18,7 @@ import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { createScopeIds, type InstanceIds } from '../ids/ids.ts';
-import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
+import { fileNotFound, toPhysicalPath, toUserId, SHARED } from './paths.ts';
 import { NO_LINES } from '../telemetry/shown-lines.ts';
 
 /** The most revisions between two keyframes, which limits how far a read walks back. */
@@ -196,7 +196,7 @@ export class Draft {
     scope.state.bytes += change.facts.size - (before?.size ?? 0);
     scope.state.revisions += 1;
     scope.state.lastWriteAt = at;
-    if (this.#triggersDream && key.scope !== 's' && !isExcludedFromDreams(key.path)) {
+    if (this.#triggersDream && key.scope !== SHARED && !isExcludedFromDreams(key.path)) {
       scope.state.lastQualifyingAt = at;
     }
     return { version, revisionId: id, created: !exists, unchanged: false };
@@ -329,7 +329,7 @@ export class Draft {
   }
 
   #checkQuota(state: ScopeState): void {
-    if (state.scope === 's' || state.files < this.#maxFilesPerUser) return;
+    if (state.scope === SHARED || state.files < this.#maxFilesPerUser) return;
     throw tooManyFiles(state.files, this.#maxFilesPerUser);
   }
 

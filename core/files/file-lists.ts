@@ -23,6 +23,7 @@ import {
   toScope,
   toUserId,
   toVirtualPath,
+  userFolder,
 } from './paths.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { listUsers } from './user-list.ts';
@@ -116,7 +117,7 @@ async function listFilesAt(
   }
   const time = parseTime(at, 'at');
   const scope = toScope(parseUserId(userId));
-  const home = `users/${userId}/`;
+  const home = userFolder(userId);
   if (prefix !== undefined && !prefix.startsWith(home))
     throw invalidAt(`takes a prefix in ${home}`);
   const inside = prefix === undefined ? '' : parsePhysicalPrefix(prefix).slice(home.length);
@@ -186,7 +187,7 @@ function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
   if (sort !== undefined && sort !== 'path') {
     issues.push({ path: '/sort', message: 'must be path with depth' });
   }
-  const home = userId === undefined ? '' : `users/${parseUserId(userId)}/`;
+  const home = userId === undefined ? '' : userFolder(parseUserId(userId));
   const folder = prefix === '' ? home : prefix;
   if (!folder.startsWith(home)) {
     issues.push({ path: '/prefix', message: 'must lie in the folder of userId with depth' });

@@ -9,7 +9,7 @@ import { type AgentWrites, createAgentWrites } from './agent-writes.ts';
 import { type CommitDependencies, createCommit } from './commit.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
-import { toVirtualPath } from './paths.ts';
+import { toVirtualPath, SHARED } from './paths.ts';
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
 export interface Files extends FileService, AgentWrites, AdminFiles, HostFiles, ImportedFiles {}
@@ -25,7 +25,7 @@ export function createFiles(deps: FilesDependencies): Files {
   const commit = createCommit(deps);
 
   function checkWritable(key: FileKey): void {
-    if (key.scope !== 's' || deps.sharedWrites) return;
+    if (key.scope !== SHARED || deps.sharedWrites) return;
     throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
   }
   const attempt = createAttempt({ ...deps, checkWritable });

@@ -1,5 +1,5 @@
 import { isExcludedFromDreams } from './dream-exclusion.ts';
-import { parseUserId, parseVirtualPath } from './paths.ts';
+import { parseUserId, parseVirtualPath, SHARED } from './paths.ts';
 
 const ANYONE = parseUserId('anyone');
 
@@ -7,7 +7,7 @@ const ANYONE = parseUserId('anyone');
 export function isInboxPath(path: string): boolean {
   try {
     const key = parseVirtualPath(path, ANYONE);
-    return path !== 'user/index.md' && key.scope !== 's' && !isExcludedFromDreams(key.path);
+    return path !== 'user/index.md' && key.scope !== SHARED && !isExcludedFromDreams(key.path);
   } catch {
     return false;
   }

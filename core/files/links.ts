@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { listText, listTextWithin } from '../markdown/inline.ts';
 import { type MarkdownLine, type MarkdownStructure, readStructure } from '../markdown/structure.ts';
-import { parseUserId, parseVirtualPath } from './paths.ts';
+import { parseUserId, parseVirtualPath, isUserPath } from './paths.ts';
 
 /** A placeholder user for checking only the form of a path. */
 const ANYONE = parseUserId('anyone');
@@ -105,7 +105,7 @@ function resolve(target: string, from: string): string | null {
   const path = decodeURIComponent(target.trim().split(/[#?\s]/, 1)[0] ?? '');
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path)) return null;
   const [root = ''] = from.split('/', 1);
-  const isFull = path.startsWith('user/') || path.startsWith('shared/');
+  const isFull = isUserPath(path) || path.startsWith('shared/');
   const base = isFull ? [] : path.startsWith('/') ? [root] : from.split('/').slice(0, -1);
   const segments = [...base];
   for (const segment of path.split('/')) {

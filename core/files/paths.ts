@@ -55,6 +55,9 @@ export function isUserId(value: unknown): value is UserId {
   return typeof value === 'string' && USER_ID.test(value);
 }
 
+/** The scope of shared memory. */
+export const SHARED = 's';
+
 /** The scope of a user's memory. */
 export function toScope(userId: UserId): ScopeKey {
   return `u:${userId}`;
@@ -62,7 +65,14 @@ export function toScope(userId: UserId): ScopeKey {
 
 /** The user of a scope; `null` for shared memory. */
 export function toUserId(scope: ScopeKey): string | null {
-  return scope === 's' ? null : scope.slice(2);
+  return scope === SHARED ? null : scope.slice(2);
+}
+
+/** The user of a scope that is known to be a user's. */
+export function ownerOf(scope: ScopeKey): string {
+  const userId = toUserId(scope);
+  if (userId === null) throw new MemoryError('INTERNAL', 'Shared memory has no owner.');
+  return userId;
 }
 
 /**
@@ -71,15 +81,15 @@ export function toUserId(scope: ScopeKey): string | null {
  */
 export function parseVirtualPath(value: unknown, userId: UserId): FileKey {
   const text = asText(value);
-  if (text.startsWith('user/')) return { scope: toScope(userId), path: checkPath(text.slice(5)) };
-  if (text.startsWith('shared/')) return { scope: 's', path: checkPath(text.slice(7)) };
+  if (isUserPath(text)) return { scope: toScope(userId), path: checkPath(belowUser(text)) };
+  if (text.startsWith('shared/')) return { scope: SHARED, path: checkPath(text.slice(7)) };
   throw invalidPath('A path starts with user/ or shared/.');
 }
 
 /** Takes an admin's path (`users/<userId>/<path>`, `shared/<path>`) or throws `INVALID_PATH`. */
 export function parsePhysicalPath(value: unknown): FileKey {
   const text = asText(value);
-  if (text.startsWith('shared/')) return { scope: 's', path: checkPath(text.slice(7)) };
+  if (text.startsWith('shared/')) return { scope: SHARED, path: checkPath(text.slice(7)) };
   if (text.startsWith('users/')) {
     const slash = text.indexOf('/', 6);
     if (slash > 0) {
@@ -106,14 +116,14 @@ export function parseVirtualPrefix(value: unknown, userId: UserId): PathPrefix[]
   if (text === '') {
     return [
       { scope: toScope(userId), prefix: '' },
-      { scope: 's', prefix: '' },
+      { scope: SHARED, prefix: '' },
     ];
   }
-  if (text === 'user' || text.startsWith('user/')) {
-    return [{ scope: toScope(userId), prefix: checkPrefix(text.slice(5)) }];
+  if (text === 'user' || isUserPath(text)) {
+    return [{ scope: toScope(userId), prefix: checkPrefix(belowUser(text)) }];
   }
   if (text === 'shared' || text.startsWith('shared/')) {
-    return [{ scope: 's', prefix: checkPrefix(text.slice(7)) }];
+    return [{ scope: SHARED, prefix: checkPrefix(text.slice(7)) }];
   }
   throw invalidPath('A prefix starts with user/ or shared/.');
 }
@@ -141,12 +151,32 @@ export function parsePhysicalPrefix(value: unknown): string {
 
 /** `users/<userId>/<path>` or `shared/<path>`, as the admin sees it. */
 export function toPhysicalPath({ scope, path }: FileKey): string {
-  return scope === 's' ? `shared/${path}` : `users/${scope.slice(2)}/${path}`;
+  return scope === SHARED ? `shared/${path}` : `${userFolder(scope.slice(2))}${path}`;
 }
 
 /** `user/<path>` or `shared/<path>`, as the tools see it. */
 export function toVirtualPath({ scope, path }: FileKey): string {
-  return scope === 's' ? `shared/${path}` : `user/${path}`;
+  return scope === SHARED ? `shared/${path}` : toUserPath(path);
+}
+
+/** Whether a virtual path is one of the user's own memory. */
+export function isUserPath(path: string): boolean {
+  return path.startsWith('user/');
+}
+
+/** The virtual path of a file of the user's own memory, by its path in there. */
+export function toUserPath(path: string): string {
+  return `user/${path}`;
+}
+
+/** The path within the user's own memory, of a virtual path that {@link isUserPath}. */
+export function belowUser(path: string): string {
+  return path.slice('user/'.length);
+}
+
+/** `users/<userId>/`, which is where all physical paths of the user start. */
+export function userFolder(userId: string): string {
+  return `users/${userId}/`;
 }
 
 /**
@@ -160,7 +190,7 @@ export function assertFileKey({ scope, path }: FileKey): void {
 
 /** Throws `INVALID_USER_ID` unless the scope is `s` or `u:` and a user id. */
 export function assertScope(scope: ScopeKey): void {
-  if (scope === 's') return;
+  if (scope === SHARED) return;
   if (typeof scope !== 'string' || !scope.startsWith('u:')) {
     throw new MemoryError('INVALID_USER_ID');
   }

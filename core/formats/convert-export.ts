@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { MemoryError } from '../errors.ts';
-import { parsePhysicalPath, parseUserId } from '../files/paths.ts';
+import { parsePhysicalPath, parseUserId, userFolder } from '../files/paths.ts';
 import type { ForeignName, SkippedItem } from '../schemas/archive.ts';
 import { compress, packFiles, type PlainFile } from '../archive/export.ts';
 import { invalidArchive } from '../archive/invalid-archive.ts';
@@ -92,7 +92,7 @@ export async function convertExport(
   const items = files.reduce((sum, file) => sum + file.items, skipped.length);
   const kept = new Map<string, ConvertedFile>();
   for (const file of files) {
-    const path = `users/${file.userId ?? ''}/${file.path}`;
+    const path = `${userFolder(file.userId ?? '')}${file.path}`;
     const reason = kept.has(path) ? 'Another file has its path.' : findFault(file);
     if (reason === null) kept.set(path, file);
     else skipped.push({ item: `${file.items} items for ${file.path}`, reason });
@@ -154,7 +154,7 @@ function findFault({ userId, path }: ConvertedFile): string | null {
   try {
     // First by itself: a slash in it would lead into the memory of another user.
     parseUserId(userId);
-    parsePhysicalPath(`users/${userId}/${path}`);
+    parsePhysicalPath(`${userFolder(userId)}${path}`);
     return null;
   } catch (error) {
     if (error instanceof MemoryError) return error.message;

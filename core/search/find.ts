@@ -7,6 +7,7 @@ import type { Embedding } from './embedding/embedding.ts';
 import type { IdSource } from '../ids/ids.ts';
 import {
   parseUserId,
+  SHARED,
   parseVirtualPrefix,
   type PathPrefix,
   toScope,
@@ -177,7 +178,7 @@ async function askByMeaning(
 
 /** The scopes that a call may search: its user's and shared memory. */
 export function scopesOf(call: ToolCall): ScopeKey[] {
-  return [toScope(parseUserId(call.userId)), 's'];
+  return [toScope(parseUserId(call.userId)), SHARED];
 }
 
 /** Runs the search inside a span of the call. */

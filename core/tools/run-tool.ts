@@ -13,7 +13,7 @@ import { describeError } from '../describe-error.ts';
 import { MemoryError, notRun, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { hashText } from '../files/content.ts';
-import { parseUserId, toScope, type UserId } from '../files/paths.ts';
+import { parseUserId, SHARED, toScope, type UserId } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../network/rate-limit.ts';
 import type { ListedTool } from '../schemas/tools.ts';
@@ -162,7 +162,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       ids: deps.ids,
       kind: 'tool',
       name: `execute_tool ${tool === undefined ? 'unknown' : name}`,
-      scope: user.value === null ? 's' : toScope(user.value),
+      scope: user.value === null ? SHARED : toScope(user.value),
       userId: user.value,
       tool: tool?.definition.name ?? null,
       actor: actor.value ?? 'agent',

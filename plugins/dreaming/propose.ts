@@ -24,6 +24,7 @@ import { ACTOR, checkStop, type ActiveRun, type RunContext } from './run.ts';
 import type { DreamSettings } from './settings.ts';
 import { type SnapshotFile, takeSnapshot, type TakenSnapshot } from './snapshot.ts';
 import { estimateTokens, planReply, planTokens, tokensLeft } from './tokens.ts';
+import { belowUser } from '../../core/plugin.ts';
 
 /** What a run proposes. Nothing of it is written yet. */
 export interface Proposal {
@@ -157,10 +158,7 @@ async function readSnapshot(
   const snapshot = await takeSnapshot(host, scope, { record: user, maxTokens, isAsked });
   const files: SnapshotFile[] = [];
   for (const file of snapshot.shown) {
-    const { version, times } = await host.memory.history.lineTimes(
-      scope,
-      file.path.slice('user/'.length),
-    );
+    const { version, times } = await host.memory.history.lineTimes(scope, belowUser(file.path));
     // The times of another version would be those of other lines.
     files.push(version === file.version ? { ...file, times } : file);
   }
@@ -168,7 +166,7 @@ async function readSnapshot(
   await host.memory.logReads(
     files.map(({ path, fileNo, revisionId, version, content, shown }) => ({
       userId,
-      path: path.slice('user/'.length),
+      path: belowUser(path),
       fileNo,
       revisionId,
       version,

@@ -2,7 +2,7 @@ import type { RevertedFile } from '../../core/contracts/admin.ts';
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { toPhysicalPath } from '../../core/files/paths.ts';
+import { toPhysicalPath, belowUser } from '../../core/plugin.ts';
 import { DREAM_LOG, withoutEntry } from './dream-log.ts';
 import { assertState, toReverted } from './life-cycle.ts';
 import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
@@ -92,7 +92,7 @@ function toLinks({ remove, add, sources }: RunOperation): { from: string; to: st
 }
 
 function isLog({ scope }: ActiveRun, { path }: RevertedFile): boolean {
-  return path === toPhysicalPath({ scope, path: DREAM_LOG.slice('user/'.length) });
+  return path === toPhysicalPath({ scope, path: belowUser(DREAM_LOG) });
 }
 
 /**
@@ -104,7 +104,7 @@ async function takeOutEntries(
   run: ActiveRun,
   { file, writes }: { file: RevertedFile; writes: readonly RunRevision[] },
 ): Promise<RevertedFile> {
-  const path = DREAM_LOG.slice('user/'.length);
+  const path = belowUser(DREAM_LOG);
   for (let tries = 1; ; tries += 1) {
     const log = await host.memory.read(run.scope, path);
     let rest = log?.content ?? null;

@@ -12,6 +12,7 @@ import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { keepLease, type KeptLease } from './lease.ts';
 import type { Semaphore } from './semaphore.ts';
 import { startRunTrace, type RunTraceName } from './trace.ts';
+import { ownerOf } from '../../core/plugin.ts';
 
 /** Who reads and writes in a run. */
 export const ACTOR = 'dream-agent';
@@ -72,7 +73,7 @@ export async function withRunLease<T>(
   work: (run: ActiveRun) => Promise<T>,
 ): Promise<T> {
   assertOpen(context);
-  const kept = await keepLease(context.host, context.dreams.userLease(scope.slice(2)));
+  const kept = await keepLease(context.host, context.dreams.userLease(ownerOf(scope)));
   if (kept === null) throw new MemoryError('DREAM_RUNNING');
   const run = toActiveRun(context, { id, scope }, { kept, name });
   context.active.set(id, run);
@@ -102,7 +103,7 @@ export function toActiveRun(
   { id, scope }: Pick<RunRecord, 'id' | 'scope'>,
   { kept, name }: { kept: KeptLease; name: RunTraceName },
 ): ActiveRun {
-  const userId = scope.slice(2);
+  const userId = ownerOf(scope);
   const trace = startRunTrace(host, { id, userId }, name);
   const stopping = new AbortController();
   const stop = () => stopping.abort(new Stopped('lease_lost'));

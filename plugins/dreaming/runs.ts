@@ -22,6 +22,7 @@ import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
+import { ownerOf, parseUserId, toScope } from '../../core/plugin.ts';
 
 /** The runs of this process, and what people do with the runs of all. */
 export interface Runs {
@@ -167,7 +168,7 @@ async function beginRun(
   const { origin, dryRun, settings, caller } = options;
   const { host, dreams, breaker, active } = context;
   assertOpen(context);
-  const scope: ScopeKey = `u:${userId}`;
+  const scope = toScope(parseUserId(userId));
   const patienceMs = settings.dream_run_timeout_seconds * 1_000;
   const kept = await keepLease(host, dreams.userLease(userId), { patienceMs });
   if (kept === null) return null;
@@ -250,7 +251,7 @@ async function recoverUser(
   held: KeptLease | null,
 ): Promise<void> {
   const { host, dreams, active } = context;
-  const kept = held ?? (await keepLease(host, dreams.userLease(scope.slice(2))));
+  const kept = held ?? (await keepLease(host, dreams.userLease(ownerOf(scope))));
   if (kept === null) return;
   try {
     const { items } = await dreams.listRuns(

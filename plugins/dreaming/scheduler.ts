@@ -6,6 +6,7 @@ import { judgeUser, type SkipReason } from './eligibility.ts';
 import { keepLease, type KeptLease } from './lease.ts';
 import type { Runs } from './runs.ts';
 import type { DreamSettings, SettingsReader } from './settings.ts';
+import { ownerOf } from '../../core/plugin.ts';
 
 /** How often the clock is looked at: an interval that was shortened holds soon. */
 const LOOK_MS = 15_000;
@@ -154,7 +155,7 @@ export function createScheduler(deps: {
           report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;
           continue;
         }
-        const work: Promise<void> = dreamOne(user.scope.slice(2), settings, report).finally(() => {
+        const work: Promise<void> = dreamOne(ownerOf(user.scope), settings, report).finally(() => {
           moved();
           running.delete(work);
         });

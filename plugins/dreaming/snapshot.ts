@@ -17,6 +17,7 @@ import {
   type ReadingPlace,
 } from './snapshot-order.ts';
 import { estimateTokens } from './tokens.ts';
+import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
 
 /** Files of one page of the list, and files that one run shows at most. */
 const PAGE = 500;
@@ -129,8 +130,8 @@ export async function takeSnapshot(
   // Without anything new to look at there is nothing to ask.
   if (changedShown.length > 0 || isAsked || isDue) {
     const linked = changedShown.flatMap((file) => findLinks(file.content, file.path));
-    for (const link of [`user/${INDEX}`, ...linked]) {
-      const file = link.startsWith('user/') ? byPath.get(link.slice('user/'.length)) : undefined;
+    for (const link of [toUserPath(INDEX), ...linked]) {
+      const file = isUserPath(link) ? byPath.get(belowUser(link)) : undefined;
       if (file !== undefined) await reader.show(file);
     }
     next.waited = rotation.length === 0 ? 0 : place.waited + 1;
@@ -148,8 +149,8 @@ export async function takeSnapshot(
   const isHeld = isPending && changedShown.length > 0 && seen !== null;
   return {
     shown,
-    paths: new Set(listed.map(({ path }) => `user/${path}`)),
-    changed: new Set(changed.map(({ path }) => `user/${path}`)),
+    paths: new Set(listed.map(({ path }) => toUserPath(path))),
+    changed: new Set(changed.map(({ path }) => toUserPath(path))),
     watermark: isHeld ? seen - 1 : seen,
     reviewCursor: formatPlace({ ...next, ...part }),
     leftOut,
@@ -201,7 +202,7 @@ class SnapshotReader {
     if (known !== undefined) return known;
     const outcome = await this.#tryToShow(listed);
     this.#outcomes.set(listed.path, outcome);
-    if (!outcome.isComplete) this.leftOut.push(`user/${listed.path}`);
+    if (!outcome.isComplete) this.leftOut.push(toUserPath(listed.path));
     return outcome;
   }
 
@@ -211,7 +212,7 @@ class SnapshotReader {
     if (read === null || read.content === null) return PASSED;
     const { version, fileNo, latestRevisionId: revisionId, content } = read;
     if (isNeverDreamed(content)) return PASSED;
-    const file = { path: `user/${path}`, version, fileNo, revisionId, content };
+    const file = { path: toUserPath(path), version, fileNo, revisionId, content };
     const lines: string[] = [];
     for (const line of listNumbered(file, 'UTC')) {
       lines.push(line);

@@ -11,13 +11,14 @@ import { judgeUser, type Circumstances } from './eligibility.ts';
 import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operations.ts';
 import type { AdminDreamUser } from './routes/answers.ts';
 import { isRunsWrite } from './write.ts';
+import { ownerOf, toUserPath, isUserPath, belowUser, userFolder } from '../../core/plugin.ts';
 
 /** A user as the admin API shows it. */
 export function toUserView(user: RunUser, circumstances: Circumstances): AdminDreamUser {
   const { record } = user;
   const skipReason = judgeUser(user, circumstances);
   return {
-    userId: user.scope.slice(2),
+    userId: ownerOf(user.scope),
     status: record?.status ?? null,
     paused: record?.paused ?? false,
     eligible: skipReason === null,
@@ -40,7 +41,7 @@ export function toRunView(run: RunListing): AdminDreamRun {
   const { id, scope, origin, dryRun, mode, state, outcome, errorCode, errorMessage } = run;
   return {
     id,
-    userId: scope.slice(2),
+    userId: ownerOf(scope),
     origin,
     dryRun,
     mode,
@@ -69,18 +70,18 @@ export async function toRunDetail(
   run: RunRecord,
 ): Promise<AdminDreamRunDetail> {
   const details = detailsOf(run);
-  const userId = run.scope.slice(2);
+  const userId = ownerOf(run.scope);
   const revisions = await host.memory.history.ofRun(run.scope, run.id);
   const files = new Map<string, AdminDreamRunDetail['files'][number]>();
   for (const { revision, contents } of revisions.filter(isRunsWrite)) {
-    const path = `users/${userId}/${revision.path}`;
+    const path = `${userFolder(userId)}${revision.path}`;
     // From its revision: a redacted one shows nothing any more.
     const diff =
       contents === null ? null : host.memory.history.diff(contents.before, contents.after, path);
     const earlier = files.get(path)?.diff;
     files.set(path, {
       path,
-      status: details.reverted.includes(`user/${revision.path}`) ? 'reverted' : 'applied',
+      status: details.reverted.includes(toUserPath(revision.path)) ? 'reverted' : 'applied',
       version: revision.version,
       diff: typeof earlier === 'string' && diff !== null ? `${earlier}\n${diff}` : diff,
     });
@@ -100,7 +101,7 @@ export async function toRunDetail(
     })),
     revisions: revisions.map(({ revision }) => ({
       id: revision.id,
-      path: `users/${userId}/${revision.path}`,
+      path: `${userFolder(userId)}${revision.path}`,
       version: revision.version,
       action: revision.action,
       at: toTime(revision.at),
@@ -109,7 +110,7 @@ export async function toRunDetail(
 }
 
 function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation {
-  const userId = run.scope.slice(2);
+  const userId = ownerOf(run.scope);
   const { operation, add, verdict, status, guard, why } = one;
   const toLines = (lines: readonly LineView[]) =>
     lines.map(({ path, line, heading, text, at }) => ({
@@ -142,11 +143,11 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
 
 /** `users/alice/profile.md` of `user/profile.md`; what is no path of a user stays as it is. */
 export function toPhysical(path: string, userId: string): string {
-  return path.startsWith('user/') ? `users/${userId}/${path.slice('user/'.length)}` : path;
+  return isUserPath(path) ? `${userFolder(userId)}${belowUser(path)}` : path;
 }
 
 /** `user/profile.md` of either form. */
 export function toVirtual(path: string, userId: string): string {
-  const prefix = `users/${userId}/`;
-  return path.startsWith(prefix) ? `user/${path.slice(prefix.length)}` : path;
+  const prefix = userFolder(userId);
+  return path.startsWith(prefix) ? toUserPath(path.slice(prefix.length)) : path;
 }

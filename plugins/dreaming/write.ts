@@ -24,6 +24,7 @@ import {
   updateRun,
 } from './run.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
+import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
 
 /** How often a write is planned again while others write the same files. */
 const TRIES = 5;
@@ -193,8 +194,8 @@ export async function readMemory(
   );
   const files: EditedFile[] = [];
   for (const path of new Set(named)) {
-    if (!path.startsWith('user/')) continue;
-    const read = await host.memory.read(scope, path.slice('user/'.length));
+    if (!isUserPath(path)) continue;
+    const read = await host.memory.read(scope, belowUser(path));
     if (read === null || read.content === null) continue;
     const { version, content } = read;
     if (!isNeverDreamed(content)) files.push({ path, version, content });
@@ -211,7 +212,7 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
       after,
       limit: PAGE,
     });
-    for (const { path } of page) paths.add(`user/${path}`);
+    for (const { path } of page) paths.add(toUserPath(path));
     if (page.length < PAGE) return paths;
     after = page.at(-1)?.path ?? null;
   }
@@ -230,10 +231,10 @@ export async function findWritten(
   const revisions = (await host.memory.history.ofRun(scope, id)).filter(isRunsWrite);
   const isWritten = revisions.some(
     ({ revision }) =>
-      `user/${revision.path}` === writing.path && revision.version === writing.version + 1,
+      toUserPath(revision.path) === writing.path && revision.version === writing.version + 1,
   );
   if (!isWritten) return null;
-  const paths = revisions.map(({ revision }) => `user/${revision.path}`);
+  const paths = revisions.map(({ revision }) => toUserPath(revision.path));
   return { applied: new Set(writing.numbers), stale: new Map(), held: new Map(), paths };
 }
 
@@ -247,7 +248,7 @@ async function toLogWrite(
   { userId, scope, id }: ActiveRun,
   { files, applied }: WritePlan,
 ): Promise<HostWrite | null> {
-  const log = await host.memory.read(scope, DREAM_LOG.slice('user/'.length));
+  const log = await host.memory.read(scope, belowUser(DREAM_LOG));
   const entry = {
     runId: id,
     at: host.now(),

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import type { IndexFileKey, IndexState } from '../../contracts/storage.ts';
 import { findAlwaysShown, findTextStart } from '../../edits/markdown.ts';
-import { toVirtualPath } from '../../files/paths.ts';
+import { toVirtualPath, SHARED } from '../../files/paths.ts';
 import { runSearch, scopesOf } from '../../search/find.ts';
 import { ALWAYS_TERM, NEVER_TERM } from '../../search/index/index-file.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
@@ -85,7 +85,7 @@ function toAlways(file: FoundFile): Range | null {
 
 function byPath({ file: a }: Range, { file: b }: Range): number {
   const [first, second] = [a, b].map(
-    (file) => `${Number(file.scope === 's')} ${toVirtualPath(file)}`,
+    (file) => `${Number(file.scope === SHARED)} ${toVirtualPath(file)}`,
   );
   return (first ?? '') < (second ?? '') ? -1 : 1;
 }

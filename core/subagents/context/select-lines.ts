@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
-import { toVirtualPath } from '../../files/paths.ts';
+import { toVirtualPath, toUserPath } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 import { explainProviderError, isProviderError } from '../../providers/provider-failure.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
@@ -214,7 +214,7 @@ function toRanges(
   for (const { path, line } of selected) {
     const found = seen.find(({ file }) => {
       const own = toVirtualPath(file);
-      return own === path || own === `user/${path}`;
+      return own === path || own === toUserPath(path);
     });
     if (found?.numbers.has(line) !== true) continue;
     // A model may name one file by two paths.

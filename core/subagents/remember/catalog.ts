@@ -11,6 +11,7 @@ import type { EditedMemory } from '../../edits/workspace.ts';
 import { findLinks } from '../../files/links.ts';
 import { listSections } from '../../markdown/sections.ts';
 import { readStructure } from '../../markdown/structure.ts';
+import { belowUser } from '../../files/paths.ts';
 
 /**
  * Carries out operations. A file that they create comes into the catalog where there is one, whether or
@@ -30,7 +31,7 @@ export async function applyWithCatalog(
   const entries = result.files
     .filter(({ before, path }) => before === null && !linked.includes(path))
     .map(({ path, after }): EditOperation => {
-      const name = path.slice('user/'.length);
+      const name = belowUser(path);
       const [heading] = listSections(readStructure(after)).filter(({ title }) => title !== '');
       const title = heading?.title ?? toTitle(name);
       const line = `- [${title.replace(/[[\]()]/g, '')}](${toTarget(name)})`;

@@ -7,7 +7,14 @@ import { parseInSteps } from '../../edits/markdown.ts';
 import { toMemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
 import { toInboxNumber } from '../../files/inbox-path.ts';
-import { parseUserId, toScope, toUserId, toVirtualPath, type UserId } from '../../files/paths.ts';
+import {
+  belowUser,
+  parseUserId,
+  toScope,
+  toUserId,
+  toVirtualPath,
+  type UserId,
+} from '../../files/paths.ts';
 import type { IdSource } from '../../ids/ids.ts';
 import { inSlices } from '../../time/pause.ts';
 import { RootTrace } from '../../telemetry/tracer.ts';
@@ -103,7 +110,7 @@ export function createFiling(deps: FilingDependencies): Filing {
 
   /** Finds users whose newest files of the inbox have lines that wait. */
   async function scan({ inboxPath }: RememberDependencies): Promise<void> {
-    const name = inboxPath.slice('user/'.length, -'.md'.length);
+    const name = belowUser(inboxPath).slice(0, -'.md'.length);
     let after: readonly (string | number)[] | null = null;
     for (let seen = 0; seen < SCANNED; seen += PAGE) {
       const page = { limit: PAGE, order: 'desc' as const, after, sort: 'updatedAt' as const };

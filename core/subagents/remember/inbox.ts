@@ -12,7 +12,7 @@ import {
 import type { EditOperation } from '../../edits/operations.ts';
 import { splitLines } from '../../files/line-ends.ts';
 import { toInboxNumber, toInboxPath } from '../../files/inbox-path.ts';
-import { parseUserId, toScope, toVirtualPath } from '../../files/paths.ts';
+import { parseUserId, toScope, toVirtualPath, toUserPath, belowUser } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 
 /** What the inbox works with. */
@@ -56,7 +56,7 @@ const HEADING = 'Inbox';
 /** The files of the inbox as they are now, in the order of their numbers; at most the last 20. */
 export async function readInbox(deps: InboxDependencies, userId: string): Promise<InboxFile[]> {
   const scope = toScope(parseUserId(userId));
-  const first = deps.inboxPath.slice('user/'.length);
+  const first = belowUser(deps.inboxPath);
   const prefix = `${first.slice(0, -'.md'.length)}-`;
   const more = await deps.storage.files.list(scope, { prefix, after: null, limit: LISTED });
   const numbers = more
@@ -68,7 +68,7 @@ export async function readInbox(deps: InboxDependencies, userId: string): Promis
     const file: FileContent | null = await deps.storage.files.read({ scope, path });
     if (file === null) continue;
     const { version, content } = file;
-    files.push({ path: `user/${path}`, version, content });
+    files.push({ path: toUserPath(path), version, content });
   }
   return files;
 }

@@ -9,7 +9,7 @@ import { countLines } from '../../files/content.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
 import type { Files } from '../../files/files.ts';
 import { findLinks } from '../../files/links.ts';
-import { parseUserId, toScope, toVirtualPath } from '../../files/paths.ts';
+import { parseUserId, toScope, toVirtualPath, isUserPath, belowUser } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
@@ -153,7 +153,7 @@ export async function lookUp(
     if (file === null || file.times !== undefined) continue;
     const { version, times } = await deps.revisions.lineTimes({
       scope,
-      path: path.slice('user/'.length),
+      path: belowUser(path),
     });
     const isSame = version === file.version && deps.hidden?.path !== path;
     known.set(path, isSame ? { ...file, times } : file);
@@ -190,9 +190,7 @@ export async function lookAgain(
 /** The user's paths that operations name: of files that they change or quote, and of links. */
 function listNamed(operations: readonly EditOperation[]): { changed: string[]; linked: string[] } {
   const own = (paths: readonly string[]) =>
-    [...new Set(paths)]
-      .filter((path) => path.startsWith('user/') && isOpen(path))
-      .slice(0, NAMED_PATHS);
+    [...new Set(paths)].filter((path) => isUserPath(path) && isOpen(path)).slice(0, NAMED_PATHS);
   return {
     changed: own(
       operations.flatMap(({ remove, add, sources }) =>
@@ -304,7 +302,7 @@ async function readIfThere(
 
 /** Logs are others' records: they are neither shown nor written. */
 function isOpen(path: string): boolean {
-  return !isExcludedFromDreams(path.slice('user/'.length));
+  return !isExcludedFromDreams(belowUser(path));
 }
 
 function byFile(hits: readonly Hit[]): [Hit, ...Hit[]][] {

@@ -6,6 +6,7 @@ import { RELATIVE_ERROR } from './latency-sketch.ts';
 import { coverRange, type Range } from './range.ts';
 import { CallTotals } from './rollups.ts';
 import { readCalls } from './totals.ts';
+import { SHARED } from '../../files/paths.ts';
 
 /** The watch warns from this share of a limit on. */
 const WATCH_SHARE = 0.8;
@@ -50,7 +51,7 @@ async function countScopes(
   { calls }: { calls: number },
 ): Promise<number> {
   if (range.scope !== null) return calls > 0 ? 1 : 0;
-  const kept = coverRange({ ...range, scope: 's' });
+  const kept = coverRange({ ...range, scope: SHARED });
   return await store.countScopes(kept, range.tool);
 }
 

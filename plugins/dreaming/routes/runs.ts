@@ -3,7 +3,7 @@ import type { RunRecord } from '../../../core/contracts/runs.ts';
 import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
-import { parseUserId, toScope } from '../../../core/files/paths.ts';
+import { parseUserId, toScope, ownerOf } from '../../../core/plugin.ts';
 import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import {
@@ -147,7 +147,7 @@ function decideRoute(
     async handle({ params, body, address, traceId }) {
       await recover();
       const { id, scope } = await findRun(dreams, params['id'] ?? '');
-      const paths = body.paths?.map((path) => toVirtual(path, scope.slice(2))) ?? null;
+      const paths = body.paths?.map((path) => toVirtual(path, ownerOf(scope))) ?? null;
       const { run, picked } = await runs.decide(id, {
         verb,
         paths,

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
-import { parseUserId, toScope } from '../../../core/files/paths.ts';
+import { parseUserId, toScope, ownerOf } from '../../../core/plugin.ts';
 import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import { AdminDreamRunDetail } from '../../../core/schemas/dreams.ts';
@@ -103,7 +103,7 @@ function pauseRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
     errorCodes: ['INVALID_USER_ID'],
     async handle({ params, body, address, traceId }) {
       const scope = toScope(parseUserId(params['userId']));
-      const userId = scope.slice(2);
+      const userId = ownerOf(scope);
       const { paused } = body;
       await dreams.update({ scope, runId: null }, ({ user }) => ({
         result: null,
