@@ -8,7 +8,7 @@ import { toMemoryError } from '../../core/errors.ts';
 import { toFailure, type ActiveRun } from './run.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** Counts the tokens of a call: before it, so that a crash leaves them counted, and after it. */
+/** Counts the tokens of a call: an estimate before it, and the difference to that after it. */
 export interface TokenMeter {
   reserve(tokens: number): Promise<void>;
   /** The difference to what was reserved, and what the provider says that it used. */
@@ -46,7 +46,7 @@ export async function askModel(
   }
   const { inputTokens: input, outputTokens: output } = reply;
   span.end({ ...names, inputTokens: input, outputTokens: output });
-  // A number that no provider gave stays as it was estimated.
+  // Where the provider gave no number, the estimate stays.
   const difference =
     (input > 0 ? input - asked.input : 0) + (output > 0 ? output - asked.output : 0);
   await meter.correct(difference, { input, output });

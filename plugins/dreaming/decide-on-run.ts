@@ -6,7 +6,10 @@ import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operation
 import { type ActiveRun, type Rows, type RunContext, updateRun } from './run.ts';
 import { commitWrite, planWrite, readMemory } from './write.ts';
 
-/** What a person decides. Without numbers and paths: apply takes what is preselected, reject all. */
+/**
+ * What a person decides. Without numbers and paths, `apply` means the operations that are preselected,
+ * and `reject` means all.
+ */
 export interface Decision {
   verb: 'apply' | 'reject';
   operations: readonly number[] | null;
@@ -22,11 +25,11 @@ export interface DecidedRun {
 }
 
 /**
- * Applies or rejects operations of a run that has ended. What is applied is located again, on what the
- * files hold now, and written in one transaction.
+ * Applies or rejects operations of a run that has ended. Operations to apply are located again in the
+ * files as they are now, and written in one transaction.
  *
  * @throws MemoryError `RUN_STATE` for a run that has not ended or is a dry run, and for an operation
- * that nobody may decide on any more; `INVALID_REQUEST` for one that the run does not have.
+ * that is closed; `INVALID_REQUEST` for one that the run does not have.
  */
 export async function decideOnRun(
   context: RunContext,
@@ -64,7 +67,7 @@ export async function decideOnRun(
   });
 }
 
-/** Throws `RUN_STATE` where an operation was ended since it was picked: it waited too long. */
+/** Throws `RUN_STATE` where an operation has expired since it was picked. */
 function assertOpen(run: RunRecord, picked: readonly RunOperation[], verb: Decision['verb']): void {
   const { operations } = detailsOf(run);
   for (const { operation } of picked) {

@@ -3,8 +3,8 @@ import { findLineEnd, PlainText, withLineEnds } from '../../core/files/line-ends
 /** The user's log of dreaming. */
 export const DREAM_LOG = 'user/dream-log.md';
 /**
- * Bytes of the log: the oldest entries go when it would be larger. Hundreds of entries, and a quarter
- * of what a file may have by default.
+ * The most bytes of the log: the oldest entries are removed beyond that. It holds hundreds of entries,
+ * and is a quarter of the default size limit of a file.
  */
 const LOG_BYTES = 65_536;
 const TITLE = '# Dream log\n';
@@ -12,8 +12,8 @@ const TITLE = '# Dream log\n';
 const ENTRY = /^## (?=\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$)/m;
 
 /**
- * The log of a user with the entry of a run: what was done to which file, in words of this code
- * alone. The oldest entries make room for it. `null` where even the entry alone is too large.
+ * The log of a user with the entry of a run: what was done to which file. Nothing of it is a model's
+ * words. The oldest entries are removed to make room. `null` where the entry alone is too large.
  */
 export function toLogged(
   log: string | null,
@@ -31,11 +31,11 @@ export function toLogged(
 }
 
 /**
- * The log without the entry that a run has written, whatever was written to the log since: the log
- * itself where that entry is in it no more, `changed` where it is there in other words, and `null`
- * for a log of which the title alone is left.
+ * The log without the entry of a run, whatever was added since. Returns the log unchanged where it does
+ * not have the entry any more, `changed` where somebody has edited the entry, and `null` where only the
+ * title would remain.
  *
- * @param written the log as the run left it: its entry is the last one.
+ * @param written the log right after the run, so that its last entry is the run's.
  */
 export function withoutEntry(
   log: string,
@@ -49,7 +49,7 @@ export function withoutEntry(
   if (at === -1) return plain.text.includes(runLine(runId).trimEnd()) ? 'changed' : log;
   const head = log.slice(0, plain.toOriginal(at));
   const rest = log.slice(plain.toOriginal(at + entry.length));
-  // The blank line between two entries goes with one of them.
+  // One of the two entries takes the blank line between them along.
   const left =
     rest === ''
       ? head.replace(/(\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)$/, '$1')
@@ -57,7 +57,7 @@ export function withoutEntry(
   return withLineEnds(left, '\n') === TITLE ? null : left;
 }
 
-/** The log with one more entry, and as many of the newest others as fit. What stands above them stays. */
+/** The text above the entries, the new entry, and as many of the newest others as fit. */
 function withEntry(log: string, entry: string, room: number): string {
   const start = log.search(ENTRY);
   const head = start === -1 ? log : log.slice(0, start);

@@ -2,7 +2,7 @@ import type { RunUser } from '../../core/contracts/runs.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import type { DreamSettings } from './settings.ts';
 
-/** Why a user is not dreamed at the next tick. */
+/** Why no run begins for a user at the next tick. */
 export const SKIP_REASONS = [
   'disabled',
   'paused',
@@ -17,16 +17,16 @@ export const SKIP_REASONS = [
 
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** What beside the user decides. */
+/** What decides about a run, apart from the user. */
 export interface Circumstances {
   settings: DreamSettings;
   now: number;
   hasModel: boolean;
-  /** The model fails for everyone: nobody is dreamed for a while. */
+  /** The model failed several times in a row, so that no run begins for a while. */
   isModelResting: boolean;
 }
 
-/** Whether a user is dreamed at the next tick: `null`, or the first reason against it. */
+/** `null` if a run begins for the user at the next tick, else the first reason against it. */
 export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReason | null {
   const { settings, now, hasModel, isModelResting } = circumstances;
   const { record } = user;
@@ -47,7 +47,7 @@ function hasChanged({ lastQualifyingAt, record }: RunUser): boolean {
   return record === null || record.watermark === null || lastQualifyingAt > record.watermark;
 }
 
-/** Writes since the last run that were not dreaming's own: of logs, as none of them qualified. */
+/** Whether somebody else than dreaming wrote since the last run, even if no write qualified. */
 function hasOtherWrites({ lastWriteAt, record }: RunUser): boolean {
   if (lastWriteAt === null) return false;
   return lastWriteAt > Math.max(record?.watermark ?? -1, record?.ownWriteAt ?? -1);

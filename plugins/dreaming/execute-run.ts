@@ -20,19 +20,19 @@ import { commitWrite, findWritten, planWrite, type WritePlan } from './write.ts'
 
 /**
  * Executes a queued run until it has ended: waits for its turn, proposes, writes what may be applied
- * in one transaction, and puts down what waits for a person. Never rejects.
+ * in one transaction, and stores the operations that wait for a person. Never rejects.
  */
 export async function executeRun(
   context: RunContext,
   run: ActiveRun,
   settings: DreamSettings,
 ): Promise<void> {
-  const { kept, stopping } = run;
+  const { lease, stopping } = run;
   const place = await context.semaphore.acquire(settings.dream_concurrency, {
     signal: stopping.signal,
-    onMoved: () => kept.moved(),
+    onTurn: () => lease.noteProgress(),
   });
-  kept.moved();
+  lease.noteProgress();
   const seconds = settings.dream_run_timeout_seconds;
   const deadline = performance.now() + seconds * 1_000;
   const timer = setTimeout(() => {
@@ -46,13 +46,13 @@ export async function executeRun(
     await writeProposal(context, run, { proposal, settings });
     await finishRun(context, run, null);
   } catch (error) {
-    // A model that is given up fails in its own words: what gave it up comes first.
+    // A call that was aborted fails with an error of its own: the reason to abort it says more.
     await failRun(context, run, stopping.signal.aborted ? stopping.signal.reason : error);
   } finally {
     clearTimeout(timer);
     place?.release();
     context.active.delete(run.id);
-    await kept.release();
+    await lease.release();
   }
 }
 
@@ -98,7 +98,7 @@ async function makeProposal(
   return proposal;
 }
 
-/** Writes what may be applied, and puts down the rest. */
+/** Writes what may be applied, and stores the rest. */
 async function writeProposal(
   context: RunContext,
   run: ActiveRun,
@@ -119,7 +119,7 @@ async function writeProposal(
     }));
     return;
   }
-  // What is about to be written counts as waiting until it is.
+  // Until the write is committed, its operations count as waiting.
   const pending = operations.map((one) => (good.includes(one) ? toPending(one) : one));
   checkStop(run);
   await updateRun(context, run, ['running'], (rows) => ({
@@ -141,7 +141,7 @@ function toPending(one: RunOperation): RunOperation {
   return { ...one, status: 'waiting', isPreselected: true };
 }
 
-/** An operation that a plan has no write for. */
+/** An operation as the plan leaves it: out of date, over the budget, or as it was. */
 function withPlan(one: RunOperation, { stale, overBudget }: WritePlan): RunOperation {
   const { number } = one.operation;
   const late = stale.find(({ operation }) => operation.number === number);
@@ -155,7 +155,7 @@ async function failRun(context: RunContext, run: ActiveRun, error: unknown): Pro
   const { host, breaker } = context;
   const stop = findStop(error)?.why ?? null;
   const failure = toFailure(error);
-  // Whoever has the lease now brings it to an end.
+  // Whoever has the lease now ends the run.
   if (stop === 'lease_lost') {
     host.log.warn({ runId: run.id }, 'a dream run lost its lease');
     run.trace.finish(failure);
@@ -166,7 +166,7 @@ async function failRun(context: RunContext, run: ActiveRun, error: unknown): Pro
   try {
     const { state } = await reconcileRun(context, run, {
       failure,
-      // Writes that wait for an operator are no fault of the user's memory.
+      // A hold of an operator is no reason to let the user wait longer.
       isFault: stop !== 'shutdown' && failure.code !== 'MEMORY_HELD',
     });
     if (state === 'failed') {
@@ -175,7 +175,7 @@ async function failRun(context: RunContext, run: ActiveRun, error: unknown): Pro
       ended = null;
     }
   } catch (thrown) {
-    // The database is gone, or the lease: the run is ended by `recoverRuns`.
+    // Without the database or the lease nothing can be written here: `recoverRuns` ends the run.
     const { code } = toMemoryError(thrown);
     host.log.error({ runId: run.id, code }, 'a dream run could not be ended');
   }

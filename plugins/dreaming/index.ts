@@ -8,7 +8,7 @@ import { createSettings } from './settings.ts';
 export { PROMPT_VERSION } from './prompt.ts';
 export type { TickReport } from './scheduler.ts';
 
-/** What is set once, in the configuration; the rest is set while the service runs. */
+/** What only the configuration sets. The other settings change while the service runs. */
 export interface DreamingOptions {
   /** Tokens of memory that one run shows to the model, 1,000 to 500,000; default 24,000. */
   maxSnapshotTokens?: number;
@@ -16,7 +16,7 @@ export interface DreamingOptions {
 
 /** Dreaming, as the service it belongs to starts it. */
 export interface DreamingPlugin extends Plugin {
-  /** One look for users, now, whether or not the scheduler was started; throws before the setup. */
+  /** Looks for users once, now, whether or not the scheduler was started. Throws before the setup. */
   tick(): Promise<TickReport>;
   /** Resolves when no run of this process is under way. */
   settle(): Promise<void>;
@@ -69,7 +69,7 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
         routes: dreamRoutes(deps),
         start() {
           if (host.settings.dreamEnabled) scheduler.start();
-          // Behind the start: what cannot be ended now is tried again at the next tick.
+          // The start does not wait for this: the next tick tries again what fails now.
           void runs.recover();
         },
         async close() {

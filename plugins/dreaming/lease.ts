@@ -1,29 +1,29 @@
 import type { Host, Lease } from '../../core/contracts/plugin.ts';
 
-/** How long a run is waited for that gives no sign of life. */
+/** After so long without a renewal, another process may claim the lease. */
 const LEASE_MS = 60_000;
-/** How long a lease is renewed though nothing moves: longer than any statement may take. */
+/** How long a lease is renewed without progress: longer than any statement may take. */
 const STALL_MS = 120_000;
 
-/** A lease that is renewed while its work moves, and says when it was lost. */
-export interface KeptLease {
-  readonly lease: Lease;
+/** A lease that is renewed as long as its work makes progress, and says when it was lost. */
+export interface RenewedLease {
+  readonly guard: Lease['guard'];
   readonly name: string;
   readonly fence: number;
-  /** Aborted once the lease is lost, or given up because nothing moves under it. */
+  /** Aborted once another process has the lease, or once it was given up for want of progress. */
   readonly signal: AbortSignal;
-  /** A step of the work is done: a statement or a model was answered. */
-  moved(): void;
+  /** To be called after each step of the work: a statement, or an answer of a model. */
+  noteProgress(): void;
   release(): Promise<void>;
 }
 
 /**
- * Claims a lease and keeps it until it is released, or until its work stands still; `null` while
- * another one has it.
+ * Claims a lease and renews it until it is released, or until its work makes no progress. Returns
+ * `null` while another process has it.
  *
- * @param options.patienceMs how long one step of the work may take by itself, as a model's answer.
+ * @param options.patienceMs how long one step of the work may take, a model's answer for example.
  */
-export async function keepLease(
+export async function claimLease(
   host: Pick<Host, 'lease' | 'log'>,
   name: string,
   {
@@ -31,22 +31,22 @@ export async function keepLease(
     ttlMs = LEASE_MS,
     stallMs = STALL_MS,
   }: { patienceMs?: number; ttlMs?: number; stallMs?: number } = {},
-): Promise<KeptLease | null> {
+): Promise<RenewedLease | null> {
   const lease = await host.lease(name, { ttlMs });
   if (lease === null) return null;
   const lost = new AbortController();
-  let movedAt = performance.now();
+  let progressAt = performance.now();
   const timer = setInterval(() => {
-    // What hangs would else keep all other instances from the work for ever.
-    if (performance.now() - movedAt > patienceMs + stallMs) {
+    // Work that hangs would otherwise keep the lease from all other instances for ever.
+    if (performance.now() - progressAt > patienceMs + stallMs) {
       clearInterval(timer);
-      host.log.warn({ name }, 'nothing moves under a lease: it is given up');
+      host.log.warn({ name }, 'the work under a lease makes no progress: the lease is given up');
       lost.abort();
       return;
     }
     lease.renew().then(
-      (isKept) => {
-        if (!isKept) lost.abort();
+      (isRenewed) => {
+        if (!isRenewed) lost.abort();
       },
       // The database may answer the next time; if it does not, the lease is over by itself.
       (error: unknown) => host.log.warn({ error: String(error), name }, 'a lease was not renewed'),
@@ -54,12 +54,12 @@ export async function keepLease(
   }, ttlMs / 3);
   timer.unref();
   return {
-    lease,
+    guard: lease.guard,
     name,
     fence: lease.guard.fence,
     signal: lost.signal,
-    moved() {
-      movedAt = performance.now();
+    noteProgress() {
+      progressAt = performance.now();
     },
     async release() {
       clearInterval(timer);

@@ -31,23 +31,23 @@ export interface OpenWrite {
   version: number;
   /** When the run had ended before it, where a person applies operations later. */
   endedAt: number | null;
-  /** Where the user's next run goes on reading, once a run has written. */
+  /** Where the user's next run continues reading, once a run has written. */
   reviewCursor?: string | null;
 }
 
-/** What a run keeps beside its columns. */
+/** What is stored of a run beside its columns, as JSON. */
 export interface RunDetails {
   operations: readonly RunOperation[];
   /** Entries of the reply that were no operations. */
   malformed: number;
-  /** Operations that were left out: they wait in another run, or a person rejected them. */
+  /** The count of operations left out because they wait in another run, or a person rejected them. */
   repeated: number;
   /** Virtual paths that wait for another run's snapshot. */
   leftOut: readonly string[];
   parts: readonly ShownPart[];
   maxWrites: number;
   verifier: string | null;
-  /** Of the work that made the operations. */
+  /** The trace in which the operations were made. */
   traceId: string | null;
   /** Virtual paths of the files that the run wrote, its log too. */
   written: readonly string[];
@@ -56,7 +56,7 @@ export interface RunDetails {
   reverted: readonly string[];
 }
 
-/** Of a run that has proposed nothing yet. */
+/** The details of a run that has proposed nothing yet. */
 export function newDetails(maxWrites: number): RunDetails {
   return {
     operations: [],
@@ -73,7 +73,7 @@ export function newDetails(maxWrites: number): RunDetails {
   };
 }
 
-/** The details of a run's row. Runs of earlier versions kept less of their operations. */
+/** The details of a run's row. Runs of earlier versions stored less about their operations. */
 export function detailsOf({ details }: Pick<RunRecord, 'details'>): RunDetails {
   // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   const kept = JSON.parse(details) as Partial<RunDetails>;
@@ -146,8 +146,8 @@ export function pathsOf({ remove, add }: Pick<RunOperation, 'remove' | 'add'>): 
 }
 
 /**
- * What tells a proposal from another one: its kind and the lines that it rests on. A repeat in other
- * words is the same proposal, as long as these lines stand.
+ * The key of a proposal: its kind and the lines that it rests on. As long as these lines are in the
+ * file, the same proposal in other words has the same key.
  */
 export function keyOf({ kind, remove, add, sources }: EditOperation): string {
   const toKeys = (refs: readonly LineRef[]) =>

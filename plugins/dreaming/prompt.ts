@@ -10,13 +10,13 @@ import {
 import { toLocalDay } from '../../core/time/time.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 
-/** Kept with every run. Whoever changes a word of the prompt gives it another version. */
+/** Stored with every run. Change it with every change of the prompt. */
 export const PROMPT_VERSION = 'dream-3';
 
 /** The form of a reply. */
 export const REPLY_SCHEMA = editsSchema(DREAM_KINDS);
 
-/** What the model is told. Nothing here is relied on: guards, the verifier and people decide. */
+/** The instructions. The model need not follow them: guards, the verifier and people decide. */
 export const SYSTEM_PROMPT = promptText`You tidy the long-term memory of one user of an AI agent. The memory is markdown files, shown with numbered lines; behind the number is the date on which the line was written. You propose small operations that make the memory shorter, clearer and true. A program checks the form of each one, another model checks its meaning, and a person decides on what is risky. To propose nothing is a good answer when there is nothing to tidy.
 
 Operations, each with a short "reason":

@@ -26,7 +26,7 @@ import { type SnapshotFile, takeSnapshot, type TakenSnapshot } from './snapshot.
 import { estimateTokens, planReply, planTokens, tokensLeft } from './tokens.ts';
 import { belowUser } from '../../core/plugin.ts';
 
-/** What a run proposes. Nothing of it is written yet. */
+/** What a run proposes, before anything is written. */
 export interface Proposal {
   snapshot: TakenSnapshot;
   memory: EditedMemory;
@@ -45,7 +45,7 @@ interface ProposeRequest {
   /** A person asked for the run: it looks at files although none changed. */
   isAsked: boolean;
   settings: DreamSettings;
-  /** When the run is given up, by `performance.now`. */
+  /** When the run is aborted, as a point of `performance.now()`. */
   deadline: number;
   /** Counts tokens; `left` is what the user may still use today. */
   meter: TokenMeter & { left(): number };
@@ -159,7 +159,7 @@ async function readSnapshot(
   const files: SnapshotFile[] = [];
   for (const file of snapshot.shown) {
     const { version, times } = await host.memory.history.lineTimes(scope, belowUser(file.path));
-    // The times of another version would be those of other lines.
+    // If the file was written in between, these are the times of other lines.
     files.push(version === file.version ? { ...file, times } : file);
   }
   reading.end({ files: files.length });
@@ -206,7 +206,7 @@ async function findKnown(
 }
 
 /**
- * Verdicts by the numbers of operations; `null` when nobody was asked, or gave any. A verifier that
+ * Verdicts by the numbers of operations; `null` where nobody was asked or answered. A verifier that
  * is slow, fails, or has no tokens left does not fail the run: its operations wait for a person.
  */
 async function askVerifier(
@@ -222,7 +222,7 @@ async function askVerifier(
   const asked = estimateTokens([VERIFIER_PROMPT, prompt]);
   const maxTokens = planReply(meter.left(), asked, settings.dream_max_reply_tokens);
   if (maxTokens === null) return null;
-  // Time stays to write what needs no verdict.
+  // Enough time is left after it to write what needs no verdict.
   const patience = AbortSignal.timeout(
     Math.max(1, Math.floor((deadline - performance.now()) * VERIFIER_SHARE)),
   );

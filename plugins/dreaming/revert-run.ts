@@ -18,7 +18,7 @@ export interface RevertedRun {
 
 const REVERTIBLE = ['completed', 'failed', 'canceled'] as const;
 const LOG_TRIES = 3;
-/** A file of which no revision of the run is left. */
+/** The outcome of a file whose revisions of the run are all pruned. */
 const GONE: Omit<RevertedFile, 'path'> = {
   outcome: 'gone',
   version: null,
@@ -32,8 +32,8 @@ const isApplied = ({ status }: RunOperation): boolean => status === 'applied';
 
 /**
  * Undoes what a run wrote, as core does it for any writes: file by file, and only where nobody wrote
- * since. Out of the log of dreaming its own entries are taken, and no others. A revert that was cut
- * off can be asked for again.
+ * since. From the log of dreaming, only the entries of the run are removed. A revert that was
+ * interrupted can be asked for again.
  *
  * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is reverted, or has not ended.
  */
@@ -44,7 +44,7 @@ export async function revertRun(
 ): Promise<RevertedRun> {
   const { host } = context;
   const writes = (await host.memory.history.ofRun(run.scope, run.id)).filter(isRunsWrite);
-  // The audit row comes first: nothing is undone without one.
+  // The audit row is written first, so that nothing is undone without one.
   const operations = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
     assertRevertible(present, writes);
     const audit = { action: 'dream.revert', target: run.id, details: {}, caller };
@@ -77,7 +77,7 @@ export async function revertRun(
   return { run: ended, files };
 }
 
-/** Whether a file stays as the run left it. */
+/** Whether the revert has left a file as the run wrote it. */
 export function isLeft({ outcome }: RevertedFile): boolean {
   return outcome !== 'reverted' && outcome !== 'unchanged';
 }
@@ -96,8 +96,8 @@ function isLog({ scope }: ActiveRun, { path }: RevertedFile): boolean {
 }
 
 /**
- * Takes the entries of a run out of the log, whatever other runs wrote to it since: code wrote them,
- * and knows them again.
+ * Removes the entries of a run from the log, whatever other runs wrote to it since. Code wrote the
+ * entries, so code can find them.
  */
 async function takeOutEntries(
   host: Host,
@@ -133,12 +133,12 @@ async function takeOutEntries(
         actor: 'admin',
         runId: run.id,
         trace: run.trace,
-        guards: [run.kept.lease.guard],
+        guards: [run.lease.guard],
       });
       const { version = null, revisionId = null } = written ?? {};
       return { ...file, outcome: 'reverted', version, revisionId, why: null };
     } catch (error) {
-      // Its other writers only add to it.
+      // Other runs only add entries, so that another try will do.
       const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
       if (!isConflict || tries === LOG_TRIES) throw error;
     }

@@ -9,7 +9,7 @@ import type { AuditFacts, Host, PluginRuns, RunTrace } from '../../core/contract
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
-import { keepLease, type KeptLease } from './lease.ts';
+import { claimLease, type RenewedLease } from './lease.ts';
 import type { Semaphore } from './semaphore.ts';
 import { startRunTrace, type RunTraceName } from './trace.ts';
 import { ownerOf } from '../../core/plugin.ts';
@@ -17,7 +17,7 @@ import { ownerOf } from '../../core/plugin.ts';
 /** Who reads and writes in a run. */
 export const ACTOR = 'dream-agent';
 
-/** What all that is done with runs works with. */
+/** What every step of a run needs. */
 export interface RunContext {
   host: Host;
   dreams: PluginRuns;
@@ -36,8 +36,8 @@ export interface ActiveRun {
   id: string;
   userId: string;
   scope: ScopeKey;
-  kept: KeptLease;
-  /** What is done with the run now, as an observation event. */
+  lease: RenewedLease;
+  /** The observation event of the work on the run. */
   trace: RunTrace;
   /** Aborted, with a `Stopped`, once there is a reason to stop. */
   stopping: AbortController;
@@ -50,7 +50,7 @@ const WHY_STOPPED = {
   timeout: 'The run took too long.',
 } as const;
 
-/** Why a run ends before its end. */
+/** Thrown to stop a run: `reason` says why. */
 export class Stopped extends Error {
   readonly why: keyof typeof WHY_STOPPED;
 
@@ -73,9 +73,9 @@ export async function withRunLease<T>(
   work: (run: ActiveRun) => Promise<T>,
 ): Promise<T> {
   assertOpen(context);
-  const kept = await keepLease(context.host, context.dreams.userLease(ownerOf(scope)));
-  if (kept === null) throw new MemoryError('DREAM_RUNNING');
-  const run = toActiveRun(context, { id, scope }, { kept, name });
+  const lease = await claimLease(context.host, context.dreams.userLease(ownerOf(scope)));
+  if (lease === null) throw new MemoryError('DREAM_RUNNING');
+  const run = toActiveRun(context, { id, scope }, { lease, name });
   context.active.set(id, run);
   try {
     const result = await work(run);
@@ -87,7 +87,7 @@ export async function withRunLease<T>(
     throw failure;
   } finally {
     context.active.delete(id);
-    await kept.release();
+    await lease.release();
   }
 }
 
@@ -97,22 +97,22 @@ export function assertOpen({ stopping }: Pick<RunContext, 'stopping'>): void {
   throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 });
 }
 
-/** A run as this process works on it, with its observation event. */
+/** Makes the run that this process works on, with its observation event. */
 export function toActiveRun(
   { host }: Pick<RunContext, 'host'>,
   { id, scope }: Pick<RunRecord, 'id' | 'scope'>,
-  { kept, name }: { kept: KeptLease; name: RunTraceName },
+  { lease, name }: { lease: RenewedLease; name: RunTraceName },
 ): ActiveRun {
   const userId = ownerOf(scope);
   const trace = startRunTrace(host, { id, userId }, name);
   const stopping = new AbortController();
   const stop = () => stopping.abort(new Stopped('lease_lost'));
-  if (kept.signal.aborted) stop();
-  else kept.signal.addEventListener('abort', stop, { once: true });
-  return { id, userId, scope, kept, trace, stopping };
+  if (lease.signal.aborted) stop();
+  else lease.signal.addEventListener('abort', stop, { once: true });
+  return { id, userId, scope, lease, trace, stopping };
 }
 
-/** Records the observation event of a run, with the counts that its row has by now. */
+/** Records the observation event of a run, with the counts of its row. */
 export async function finishRun(
   { dreams }: Pick<RunContext, 'dreams'>,
   { id, trace }: Pick<ActiveRun, 'id' | 'trace'>,
@@ -139,10 +139,10 @@ export async function finishRun(
 }
 
 /** Throws `Stopped` once there is a reason to stop. */
-export function checkStop({ stopping, kept }: ActiveRun): void {
+export function checkStop({ stopping, lease }: ActiveRun): void {
   stopping.signal.throwIfAborted();
-  // It is asked between two steps.
-  kept.moved();
+  // This is called between two steps.
+  lease.noteProgress();
 }
 
 /** The rows of a run, as a change gets them. */
@@ -158,18 +158,21 @@ export interface Rows {
  */
 export async function updateRun<R>(
   { dreams }: Pick<RunContext, 'dreams'>,
-  { id, scope, kept }: ActiveRun,
+  { id, scope, lease }: ActiveRun,
   states: readonly RunRecord['state'][],
   decide: (rows: Rows) => RunDecision<R, AuditFacts>,
 ): Promise<R> {
-  const lease = { name: kept.name, fence: kept.fence };
-  const request: RunUpdateRequest = { scope, runId: id, lease };
+  const request: RunUpdateRequest = {
+    scope,
+    runId: id,
+    lease: { name: lease.name, fence: lease.fence },
+  };
   const result = await dreams
     .update(request, (current) => decide(toRows(current, states)))
     .catch((error: unknown) => {
       throw findStop(error) ?? error;
     });
-  kept.moved();
+  lease.noteProgress();
   return result;
 }
 
@@ -180,7 +183,7 @@ export function toRows({ user, run }: RunCurrent, states: readonly RunRecord['st
   throw new MemoryError('RUN_STATE', undefined, { details: { reason: 'canceled' } });
 }
 
-/** What stopped a run, if that is what an error comes from. */
+/** The `Stopped` that an error was caused by; `null` if there is none. */
 export function findStop(error: unknown): Stopped | null {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; depth += 1) {
     if (at instanceof Stopped) return at;

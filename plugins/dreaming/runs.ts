@@ -5,7 +5,7 @@ import { MemoryError, readAfterWrite, toMemoryError } from '../../core/errors.ts
 import { type DecidedRun, decideOnRun, type Decision } from './decide-on-run.ts';
 import { judgeUser } from './eligibility.ts';
 import { executeRun, reconcileRun } from './execute-run.ts';
-import { keepLease, type KeptLease } from './lease.ts';
+import { claimLease, type RenewedLease } from './lease.ts';
 import { assertState, toCanceled, toExpired, toQueued } from './life-cycle.ts';
 import { detailsOf } from './operations.ts';
 import { revertRun, type RevertedRun } from './revert-run.ts';
@@ -24,11 +24,11 @@ import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
 import { ownerOf, parseUserId, toScope } from '../../core/plugin.ts';
 
-/** The runs of this process, and what people do with the runs of all. */
+/** Executes the runs of this process, and carries out what people decide about any run. */
 export interface Runs {
-  /** Begins a run that is due; resolves when it has ended, with `null` if there was none to do. */
+  /** Begins a run and resolves when it has ended; with `null` if the user is not due any more. */
   schedule(userId: string, settings: DreamSettings): Promise<RunRecord | null>;
-  /** Begins a run that a person asked for; it goes on behind the answer. */
+  /** Begins a run that a person asked for. Resolves once it is queued, before it ends. */
   request(
     userId: string,
     options: { dryRun: boolean; settings: DreamSettings; caller: AuditCaller },
@@ -59,7 +59,7 @@ export function createRuns(
 ): Runs {
   const { host, dreams } = deps;
   const active = new Map<string, ActiveRun>();
-  /** What is done with runs, each with the id of its run where it is one. */
+  /** Work under way, with the id of its run. */
   const underWay = new Map<Promise<unknown>, string | null>();
   const stopping = new AbortController();
   const context: RunContext = {
@@ -150,8 +150,8 @@ export function createRuns(
 }
 
 /**
- * Puts a run of a user down, under a lease on that user; `null` where another instance has it, or
- * where there turned out to be none to do.
+ * Queues a run of a user, under the user's lease. Returns `null` where another instance has the lease,
+ * or where the user is not due any more.
  *
  * @throws MemoryError `QUOTA_EXCEEDED` when the user's tokens of the day are used up.
  */
@@ -170,10 +170,10 @@ async function beginRun(
   assertOpen(context);
   const scope = toScope(parseUserId(userId));
   const patienceMs = settings.dream_run_timeout_seconds * 1_000;
-  const kept = await keepLease(host, dreams.userLease(userId), { patienceMs });
-  if (kept === null) return null;
+  const lease = await claimLease(host, dreams.userLease(userId), { patienceMs });
+  if (lease === null) return null;
   try {
-    await recoverUser(context, scope, kept);
+    await recoverUser(context, scope, lease);
     const user = await dreams.user(scope);
     const now = host.now();
     if (origin === 'schedule') {
@@ -181,7 +181,7 @@ async function beginRun(
       const isModelResting = breaker.pauseMs > 0;
       const circumstances = { settings, now, hasModel: host.models.model !== null, isModelResting };
       if (user === null || judgeUser(user, circumstances) !== null) {
-        await kept.release();
+        await lease.release();
         return null;
       }
     } else if (tokensLeft(user?.record ?? null, settings, now) < MIN_RUN_TOKENS) {
@@ -191,9 +191,9 @@ async function beginRun(
       });
     }
     const id = host.newId();
-    const lease = { name: kept.name, fence: kept.fence };
-    const row = await dreams.update({ scope, runId: id, lease }, ({ user: record }) => {
-      const { fence } = kept;
+    const { name, fence } = lease;
+    const request = { scope, runId: id, lease: { name, fence } };
+    const row = await dreams.update(request, ({ user: record }) => {
       const created = dreams.create({ id, userId });
       const run = toQueued(created, { origin, dryRun, settings, now, fence });
       const begun = { status: 'queued', runId: id, runs: record.runs + 1, fence } as const;
@@ -206,11 +206,11 @@ async function beginRun(
         ...(caller === null ? {} : { audit: { ...audit, caller } }),
       };
     });
-    const run = toActiveRun(context, { id, scope }, { kept, name: 'dream.run' });
+    const run = toActiveRun(context, { id, scope }, { lease, name: 'dream.run' });
     active.set(id, run);
     return { run, row };
   } catch (error) {
-    await kept.release();
+    await lease.release();
     throw error;
   }
 }
@@ -231,7 +231,7 @@ async function recoverRuns(context: RunContext): Promise<void> {
       );
       for (const { id, scope } of page.items) {
         if (active.has(id) || stopping.aborted) continue;
-        // Who only looks at the runs sees them as they are where nothing can be written.
+        // A reader gets the runs as they are where nothing can be written.
         await recoverUser(context, scope, null).catch(warn(id));
       }
       after = page.next;
@@ -248,11 +248,11 @@ async function recoverRuns(context: RunContext): Promise<void> {
 async function recoverUser(
   context: RunContext,
   scope: ScopeKey,
-  held: KeptLease | null,
+  held: RenewedLease | null,
 ): Promise<void> {
   const { host, dreams, active } = context;
-  const kept = held ?? (await keepLease(host, dreams.userLease(ownerOf(scope))));
-  if (kept === null) return;
+  const lease = held ?? (await claimLease(host, dreams.userLease(ownerOf(scope))));
+  if (lease === null) return;
   try {
     const { items } = await dreams.listRuns(
       { scope, isOpen: true },
@@ -260,7 +260,7 @@ async function recoverUser(
     );
     for (const { id } of items) {
       if (active.has(id)) continue;
-      const run = toActiveRun(context, { id, scope }, { kept, name: 'dream.recover' });
+      const run = toActiveRun(context, { id, scope }, { lease, name: 'dream.recover' });
       const failure = new MemoryError('RUN_STATE', INTERRUPTED);
       try {
         const { state } = await reconcileRun(context, run, { failure, isFault: true });
@@ -273,7 +273,7 @@ async function recoverUser(
       }
     }
   } finally {
-    if (held === null) await kept.release();
+    if (held === null) await lease.release();
   }
 }
 

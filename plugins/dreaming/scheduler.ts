@@ -3,35 +3,35 @@ import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { judgeUser, type SkipReason } from './eligibility.ts';
-import { keepLease, type KeptLease } from './lease.ts';
+import { claimLease, type RenewedLease } from './lease.ts';
 import type { Runs } from './runs.ts';
 import type { DreamSettings, SettingsReader } from './settings.ts';
 import { ownerOf } from '../../core/plugin.ts';
 
-/** How often the clock is looked at: an interval that was shortened holds soon. */
+/** How often the settings are read, so that a shortened interval counts soon. */
 const LOOK_MS = 15_000;
-/** No instance ticks at the same moment as the others that were started with it. */
+/** The share by which intervals differ, so that instances started together do not tick together. */
 const JITTER = 0.1;
 const FIRST_MS = 60_000;
 const TICK_LEASE = 'dream-tick';
 const PAGE = 200;
 
-/** What a tick came to. */
+/** The result of a tick. */
 export interface TickReport {
-  /** Why nothing was looked at, if so. */
+  /** Why the tick looked at no user; `null` if it did. */
   skipped: 'disabled' | 'another_instance' | 'model_not_configured' | null;
   /** Users with changes. */
   changed: number;
   /** Runs that were begun. */
   runs: number;
-  /** Users with changes that were not dreamed, by reason. */
+  /** Users with changes for whom no run began, by reason. */
   reasons: Partial<Record<SkipReason, number>>;
 }
 
-/** Looks for users to dream of, again and again. */
+/** Begins runs of the users that are due, at every tick. */
 export interface Scheduler {
   start(): void;
-  /** One look, now; resolves when all its runs have ended. One at a time. */
+  /** Ticks now, and resolves when all its runs have ended. One tick at a time. */
   tick(): Promise<TickReport>;
   isStarted(): boolean;
   stop(): Promise<void>;
@@ -63,7 +63,7 @@ export function createScheduler(deps: {
 
   let nextInterval = 0;
 
-  /** A shorter interval is due earlier than what was agreed on at the last tick. */
+  /** Moves the next tick forward if the interval was shortened since the last one. */
   async function adjust(): Promise<void> {
     const { dream_interval_minutes: minutes } = await deps.settings.read();
     if (minutes >= nextInterval) return;
@@ -103,21 +103,21 @@ export function createScheduler(deps: {
       host.log.info({}, 'no model is configured: nothing is dreamed');
       return { ...report, skipped: 'model_not_configured' };
     }
-    // Of several instances one goes through the users: so many at once are so many in all.
-    const kept = await keepLease(host, TICK_LEASE, {
-      // A user's run is the longest of its steps.
+    // One instance at a time goes through the users, so that its limit of runs is the limit of all.
+    const lease = await claimLease(host, TICK_LEASE, {
+      // The longest step is the run of one user.
       patienceMs: settings.dream_run_timeout_seconds * 1_000,
     });
-    if (kept === null) {
+    if (lease === null) {
       if (!isStandingBy) host.log.info({}, 'another instance looks for users to dream of');
       isStandingBy = true;
       return { ...report, skipped: 'another_instance' };
     }
     isStandingBy = false;
     try {
-      await Promise.race([dreamAll(settings, report, kept), failWhenLost(kept)]);
+      await Promise.race([dreamAll(settings, report, lease), failWhenLost(lease)]);
     } finally {
-      await kept.release();
+      await lease.release();
     }
     if (report.runs === 0) {
       const { changed, reasons } = report;
@@ -131,7 +131,7 @@ export function createScheduler(deps: {
   async function dreamAll(
     settings: DreamSettings,
     report: TickReport,
-    { signal: lost, moved }: KeptLease,
+    { signal: lost, noteProgress }: RenewedLease,
   ): Promise<void> {
     const running = new Set<Promise<void>>();
     let after: ScopeKey | null = null;
@@ -140,11 +140,11 @@ export function createScheduler(deps: {
         after,
         limit: PAGE,
       });
-      moved();
+      noteProgress();
       for (const user of users) {
         if (isStopping || lost.aborted) break;
         report.changed += 1;
-        // Asked for each one: the model may have begun to fail meanwhile.
+        // Judged for each user, since the model may have begun to fail meanwhile.
         const reason = judgeUser(user, {
           settings,
           now: host.now(),
@@ -156,7 +156,7 @@ export function createScheduler(deps: {
           continue;
         }
         const work: Promise<void> = dreamOne(ownerOf(user.scope), settings, report).finally(() => {
-          moved();
+          noteProgress();
           running.delete(work);
         });
         running.add(work);
@@ -198,8 +198,8 @@ export function createScheduler(deps: {
   };
 }
 
-/** Rejects once the lease is lost: what hangs is left behind, and the next tick may begin. */
-async function failWhenLost({ signal }: KeptLease): Promise<never> {
+/** Rejects once the lease is lost, so that the next tick need not wait for work that hangs. */
+async function failWhenLost({ signal }: RenewedLease): Promise<never> {
   return await new Promise((_resolve, reject) => {
     const fail = () =>
       reject(

@@ -1,23 +1,23 @@
 /** Lets a number of runs work at once; the others wait for their turn. */
 export interface Semaphore {
   /**
-   * Waits for a free place. Returns `null` when `signal` aborts first. `onMoved` is called each time
+   * Waits for a free place. Returns `null` when `signal` aborts first. `onTurn` is called each time
    * a place becomes free meanwhile.
    */
   acquire(
     limit: number,
-    options: { signal: AbortSignal; onMoved: () => void },
+    options: { signal: AbortSignal; onTurn: () => void },
   ): Promise<{ release(): void } | null>;
 }
 
 /** Creates a semaphore whose limit may differ from call to call. */
 export function createSemaphore(): Semaphore {
   let taken = 0;
-  const waiting: { limit: number; go(): void; onMoved: () => void }[] = [];
+  const waiting: { limit: number; go(): void; onTurn: () => void }[] = [];
 
   function free(): void {
     taken -= 1;
-    for (const { onMoved } of waiting) onMoved();
+    for (const { onTurn } of waiting) onTurn();
     const at = waiting.findIndex(({ limit }) => taken < limit);
     if (at !== -1) waiting.splice(at, 1)[0]?.go();
   }
@@ -34,13 +34,13 @@ export function createSemaphore(): Semaphore {
   }
 
   return {
-    acquire(limit, { signal, onMoved }) {
+    acquire(limit, { signal, onTurn }) {
       if (signal.aborted) return Promise.resolve(null);
       if (taken < limit) return Promise.resolve(occupy());
       return new Promise((resolve) => {
         const entry = {
           limit,
-          onMoved,
+          onTurn,
           go() {
             signal.removeEventListener('abort', giveUp);
             resolve(occupy());

@@ -34,7 +34,7 @@ export const SETTING_SCHEMAS = {
 /** What an operator can change while the service runs. */
 export type DreamSettings = Static<TObject<typeof SETTING_SCHEMAS>>;
 
-/** What holds where nobody has set anything. */
+/** The values of settings that nobody has set. */
 const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_enabled: true,
   dream_interval_minutes: 60,
@@ -49,9 +49,9 @@ const DEFAULT_DREAM_SETTINGS: DreamSettings = {
 };
 
 /**
- * What holds for a setting whose row cannot be read, and of which no good value is known: it may have
- * been put down to hold dreaming back. So nothing is dreamed, nothing is written that nobody has
- * looked at, and as little as can be is spent.
+ * The value of a setting whose row cannot be read, and of which no good value is known. The row may
+ * have been set to restrict dreaming. So no run begins, nothing is written without a person's look,
+ * and as few tokens as possible are used.
  */
 const SAFE_DREAM_SETTINGS: DreamSettings = {
   ...DEFAULT_DREAM_SETTINGS,
@@ -68,20 +68,20 @@ const PREFIX = 'dream_';
 /** The settings as they are in the database. */
 export interface SettingsReader {
   /**
-   * What holds now. A value that someone has spoilt by hand is warned of: the last good one holds, or
-   * a safe one where none is known.
+   * The settings now. For a value that is not valid, since somebody edited it by hand, the log warns,
+   * and the last good value is returned, or a safe one where none is known.
    */
   read(): Promise<DreamSettings>;
-  /** Writes some of them, all or none, and says what holds then. They are valid already. */
+  /** Writes these settings, which are valid, all or none. Returns the settings after that. */
   write(changes: Partial<DreamSettings>, caller: AuditCaller): Promise<DreamSettings>;
-  /** Those that were spoilt when they were read last. */
+  /** Those that were not valid when they were read last. */
   invalidKeys(): readonly (keyof DreamSettings)[];
 }
 
-/** Reads settings by one host, and remembers the last good value of each. */
+/** Creates a reader that remembers the last good value of each setting. */
 export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsReader {
   const lastGood: Partial<Record<keyof DreamSettings, unknown>> = {};
-  /** The spoilt ones, with what was found. */
+  /** The settings that are not valid, with the reason. */
   let invalid = new Map<keyof DreamSettings, string>();
 
   async function read(): Promise<DreamSettings> {
@@ -89,7 +89,7 @@ export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsRead
     const found = new Map<keyof DreamSettings, string>();
     const settings: Record<string, unknown> = { ...DEFAULT_DREAM_SETTINGS };
     for (const key of KEYS) {
-      // A row that is no JSON is there without a value; one that was there before is not lost.
+      // A row that is not JSON is an entry without a value. So is one that was there, and is gone.
       if (!(key in entries) && !(key in lastGood)) continue;
       if (isValid(key, entries[key])) lastGood[key] = entries[key];
       else found.set(key, JSON.stringify(entries[key]) ?? 'unreadable');

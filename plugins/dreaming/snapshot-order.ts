@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto';
 
-/** Where reading goes on: kept between the runs of a user as one short text. */
+/** Where the next run of a user continues reading. Stored between runs as one short text. */
 export interface ReadingPlace {
-  /** The changed file that all before it were shown with, by when it changed and by its key. */
+  /** All changed files up to this one were shown; by the time of its change, and its key. */
   changedAt: number;
   changedKey: string;
-  /** The key of the last file that came by in rotation. */
+  /** The key of the last file whose turn it was in the rotation. */
   rotationKey: string;
-  /** Runs that had no room for the next one in rotation. */
+  /** The number of runs that had no room for the next file of the rotation. */
   waited: number;
   /** The key of a large file that is read in parts, and the line where the next part begins. */
   partKey: string;
   partLine: number;
 }
 
-/** Runs that the next file in rotation waits for room, before it comes before all others. */
+/** After so many runs without room, the next file of the rotation comes first. */
 export const MOST_WAITED = 3;
 
 const FORMS = ['v2', 'v3'];
 
 /**
- * The place that a run left. A text of another form is one of an earlier version: then what changed
- * since the last run's watermark is changed, and the rotation begins again.
+ * Reads the place where a run stopped. A text of another form is of an earlier version: then files
+ * count as changed since the last run's watermark, and the rotation begins again.
  */
 export function parsePlace(text: string | null, watermark: number | null): ReadingPlace {
   const [form = '', changedAt = '', changedKey = '', rotationKey = '', waited = '', ...part] =
@@ -29,7 +29,7 @@ export function parsePlace(text: string | null, watermark: number | null): Readi
   const [partKey = '', partLine = '1'] = part;
   const large = { partKey, partLine: Number(partLine) };
   if (!FORMS.includes(form)) {
-    // Behind every key of that millisecond: the watermark has seen all of it.
+    // `z` comes after every key of that millisecond, all of which the watermark includes.
     return { changedAt: watermark ?? -1, changedKey: 'z', rotationKey: '', waited: 0, ...large };
   }
   return {
@@ -47,12 +47,12 @@ export function formatPlace(place: ReadingPlace): string {
   return ['v3', changedAt, changedKey, rotationKey, waited, partKey, partLine].join(':');
 }
 
-/** What files are put in order by: short, whatever the length of their path. */
+/** The key that orders files: short, whatever the length of the path. */
 export function keyOf(path: string): string {
   return createHash('sha256').update(path).digest('hex').slice(0, 24);
 }
 
-/** Files that changed behind a place, those that wait the longest first. */
+/** Files that changed after a place, the earliest change first. */
 export function inOrderOfChange<T extends { updatedAt: number; key: string }>(
   files: readonly T[],
   { changedAt, changedKey }: ReadingPlace,
@@ -65,7 +65,7 @@ export function inOrderOfChange<T extends { updatedAt: number; key: string }>(
     .sort((a, b) => a.updatedAt - b.updatedAt || (a.key < b.key ? -1 : 1));
 }
 
-/** Files from the one behind a place on, once around: the longest unreviewed first. */
+/** All files once, beginning after a place: the longest unreviewed first. */
 export function inRotation<T extends { key: string }>(
   files: readonly T[],
   { rotationKey }: ReadingPlace,

@@ -19,12 +19,12 @@ import {
 import { estimateTokens } from './tokens.ts';
 import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
 
-/** Files of one page of the list, and files that one run shows at most. */
+/** Files of a page of the list, which is also the most that a run shows. */
 const PAGE = 500;
 const MAX_FILES = 200;
-/** Changed files, and linked ones, that a run reads although they turn out not to fit. */
+/** After so many files that did not fit, a run reads no further ones. */
 const MAX_MISSES = 20;
-/** What the marks around a file take, and what the date of a line takes, in tokens. */
+/** Tokens of the marks around a file, and of the date of a line. */
 const FILE_TOKENS = 40;
 const DATE_TOKENS = 4;
 /** A part of a large file is shown only if it has at least this share of a run's tokens. */
@@ -44,19 +44,19 @@ export interface ShownPart {
   toLine: number;
 }
 
-/** A user's memory as a run begins with it. */
+/** What a run reads of a user's memory at its beginning. */
 export interface TakenSnapshot {
   /** In the order in which they were chosen. */
   shown: readonly SnapshotFile[];
   /** Virtual paths of all files of the user. */
   paths: ReadonlySet<string>;
-  /** Virtual paths of those that changed since the last run, or waited for it. */
+  /** Virtual paths of files that changed since the last run, or that it had no room for. */
   changed: ReadonlySet<string>;
-  /** The user's last qualifying write that this snapshot has for sure. */
+  /** When the last qualifying write was made that this snapshot includes for certain. */
   watermark: number | null;
-  /** Where the next run goes on reading. */
+  /** Where the next run continues reading. */
   reviewCursor: string | null;
-  /** Virtual paths of files whose turn it was and that wait for the next run. */
+  /** Virtual paths of files whose turn it was, and for which there was no room. */
   leftOut: readonly string[];
   parts: readonly ShownPart[];
 }
@@ -69,10 +69,10 @@ interface ListedFile {
 
 /**
  * Reads the files that a run looks at, within a budget of tokens: changed ones, the longest waiting
- * first, those that they link to, and the others in rotation. What a run had no room for keeps its
- * turn, and while changed files wait, the watermark leaves the user eligible. A file that is larger
- * than a whole run can show is shown part by part. Excluded files and those that say `dream: never`
- * are not among them.
+ * first, then those that they link to, then the others in rotation. A file for which there was no room
+ * comes first in the next run, and while changed files wait, the watermark leaves the user eligible. A
+ * file that is larger than a whole run can show is shown part by part. Excluded files and those that
+ * say `dream: never` are never shown.
  */
 export async function takeSnapshot(
   host: Pick<Host, 'memory' | 'runs' | 'now'>,
@@ -88,10 +88,10 @@ export async function takeSnapshot(
     isAsked: boolean;
   },
 ): Promise<TakenSnapshot> {
-  // Before the files: a write that comes in between is dreamed again rather than missed.
+  // Read before the files, so that a write in between is seen twice rather than never.
   const user = (await host.runs?.user(scope)) ?? null;
   const qualifyingAt = user?.lastQualifyingAt ?? null;
-  // A write of this very millisecond may still come behind the snapshot.
+  // Another write of this millisecond may come after the snapshot.
   const seenUntil = host.now() - 1;
   const listed = await listAll(host, scope);
   const candidates = listed.filter(({ path }) => !isExcludedFromDreams(path));
@@ -112,22 +112,22 @@ export async function takeSnapshot(
   const [first] = rotation;
   const isDue = first !== undefined && place.waited >= MOST_WAITED;
   if (isDue) await reader.show(first);
-  // What was begun is read to its end, or two large files could keep each other from it.
+  // A large file that was begun is read to its end, or two of them could take turns for ever.
   if (holder !== undefined) await reader.show(holder);
 
-  // Behind the first one that waits, nothing counts as seen.
+  // From the first file that waits on, no change counts as seen.
   let isUnbroken = true;
   let isPending = false;
   const changedShown: SnapshotFile[] = [];
   for (const file of changed) {
     const { file: shown, isComplete, isPart = false } = await reader.show(file);
     if (shown !== null) changedShown.push(shown);
-    // Dreaming's own writes wait for their turn, but make nobody eligible.
+    // A change by dreaming itself waits for its turn, but does not make the user eligible.
     if (isPart || (!isComplete && file.updatedAt <= (qualifyingAt ?? -1))) isPending = true;
     isUnbroken &&= isComplete && file.updatedAt <= seenUntil;
     if (isUnbroken) Object.assign(next, { changedAt: file.updatedAt, changedKey: file.key });
   }
-  // Without anything new to look at there is nothing to ask.
+  // Without anything new to show, the model is not asked.
   if (changedShown.length > 0 || isAsked || isDue) {
     const linked = changedShown.flatMap((file) => findLinks(file.content, file.path));
     for (const link of [toUserPath(INDEX), ...linked]) {
@@ -137,7 +137,7 @@ export async function takeSnapshot(
     next.waited = rotation.length === 0 ? 0 : place.waited + 1;
     for (const file of rotation) {
       const { isComplete, isPart = false } = await reader.show(file);
-      // One that was due goes on in the next run, and is then done with.
+      // A part of a file that was due continues in the next run.
       if (isPart && !isDue) next.waited = 0;
       if (!isComplete) break;
       next.rotationKey = file.key;
@@ -158,7 +158,7 @@ export async function takeSnapshot(
   };
 }
 
-/** What became of a file that was to be shown. `isPart`: the next run shows more of it. */
+/** Whether a file was shown. `isPart`: the next run shows more of it. */
 interface Outcome {
   file: SnapshotFile | null;
   isComplete: boolean;
@@ -168,17 +168,17 @@ interface Outcome {
 const WAITS: Outcome = { file: null, isComplete: false };
 const PASSED: Outcome = { file: null, isComplete: true };
 
-/** Shows files as long as there is room, each once. */
+/** Adds files to the snapshot as long as there is room, each once. */
 class SnapshotReader {
   readonly shown: SnapshotFile[] = [];
   readonly leftOut: string[] = [];
   readonly parts: ShownPart[] = [];
-  /** Where reading in parts goes on. */
+  /** Where reading in parts continues. */
   part: Pick<ReadingPlace, 'partKey' | 'partLine'>;
   readonly #host: Pick<Host, 'memory'>;
   readonly #scope: ScopeKey;
   readonly #maxTokens: number;
-  /** Whether a changed file is being read in parts: no other file is then. */
+  /** Whether a changed file is read in parts now; then no other file is. */
   readonly #isHeld: boolean;
   readonly #pause = createPause();
   readonly #outcomes = new Map<string, Outcome>();
@@ -249,7 +249,7 @@ class SnapshotReader {
     const from = this.part.partKey === key ? Math.min(this.part.partLine, lines.length) : 1;
     const last = findPartEnd(lines, { from, room, maxTokens: this.#maxTokens, headings });
     const numbers = Array.from({ length: last - from + 1 }, (_, at) => from + at);
-    // A line that no run can show is passed over.
+    // A line that is too large for any run is skipped.
     const shown = new Set(
       numbers.filter((number) => costOf([lines[number - 1] ?? '']) <= this.#maxTokens),
     );

@@ -2,14 +2,14 @@ import type { RunUserRecord } from '../../core/contracts/runs.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Tokens below which no run is begun: two replies, the instructions, and a page of memory. */
+/** No run begins with fewer tokens: they are for two replies, the instructions and a page of memory. */
 export const MIN_RUN_TOKENS = 12_000;
-/** What the instructions and the form of the reply take, generously. */
+/** Tokens of the instructions and the reply's schema: a generous estimate. */
 const INSTRUCTION_TOKENS = 3_500;
-/** The least that a page of memory, and a reply, are given. */
+/** The fewest tokens for a page of memory, and for a reply. */
 const LEAST_TOKENS = 1_000;
 
-/** What a run may show and ask for, out of the tokens that are left: a part stays for the verifier. */
+/** Divides the tokens that are left into memory to show and a reply, less a part for the verifier. */
 export function planTokens(
   left: number,
   { maxSnapshot, maxReply }: { maxSnapshot: number; maxReply: number },
@@ -19,7 +19,7 @@ export function planTokens(
   return { reply, snapshot: Math.min(maxSnapshot, Math.max(LEAST_TOKENS, room)) };
 }
 
-/** The reply that fits into what is left after a question, or `null` if none does. */
+/** The longest reply that fits after a question, in tokens; `null` if none does. */
 export function planReply(left: number, asked: number, maxReply: number): number | null {
   const reply = Math.min(maxReply, left - asked);
   return reply < LEAST_TOKENS ? null : reply;
@@ -28,7 +28,7 @@ export function planReply(left: number, asked: number, maxReply: number): number
 /** Bytes of UTF-8 that a token has at least, on average: English has four, Chinese about three. */
 const BYTES_PER_TOKEN = 3;
 
-/** What texts take of a model's tokens, rather too much than too little. */
+/** The tokens of texts: an estimate that is rather too high than too low. */
 export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return Math.ceil(bytes / BYTES_PER_TOKEN);
@@ -45,7 +45,7 @@ export function tokensLeft(
   return most - usedToday(record, now);
 }
 
-/** Counts tokens for today: what is asked for before a call, and the difference after it. */
+/** Adds tokens to the user's count of today. */
 export function recordUsage<T extends Pick<RunUserRecord, 'tokensDay' | 'tokensUsed'>>(
   record: T,
   tokens: number,

@@ -1,9 +1,9 @@
 import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
 
-/** What an event is recorded of: a run, and what is done with it later. */
+/** The events of a run: itself, and what is done with it later. */
 export type RunTraceName = 'dream.run' | 'dream.apply' | 'dream.recover' | 'dream.revert';
 
-/** Begins the record of what is done with a run. */
+/** Begins an event of a run. */
 export function startRunTrace(
   host: Pick<Host, 'trace'>,
   { id, userId }: { id: string; userId: string },

@@ -75,7 +75,7 @@ export async function toRunDetail(
   const files = new Map<string, AdminDreamRunDetail['files'][number]>();
   for (const { revision, contents } of revisions.filter(isRunsWrite)) {
     const path = `${userFolder(userId)}${revision.path}`;
-    // From its revision: a redacted one shows nothing any more.
+    // Made from the revision, so that a redacted one shows nothing.
     const diff =
       contents === null ? null : host.memory.history.diff(contents.before, contents.after, path);
     const earlier = files.get(path)?.diff;
@@ -135,18 +135,18 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
     status,
     guard,
     why,
-    // A run that has not ended shows what it is about to write: nobody decides on that.
+    // While a run has not ended, its operations are about to be written: nobody decides on them.
     preselected: one.isPreselected && run.isWaiting,
     applicable: run.state === 'completed' && !run.dryRun && isApplicable(one),
   };
 }
 
-/** `users/alice/profile.md` of `user/profile.md`; what is no path of a user stays as it is. */
+/** `user/profile.md` → `users/alice/profile.md`; other paths are returned as they are. */
 export function toPhysical(path: string, userId: string): string {
   return isUserPath(path) ? `${userFolder(userId)}${belowUser(path)}` : path;
 }
 
-/** `user/profile.md` of either form. */
+/** The virtual path of a virtual or a physical one. */
 export function toVirtual(path: string, userId: string): string {
   const prefix = userFolder(userId);
   return path.startsWith(prefix) ? toUserPath(path.slice(prefix.length)) : path;

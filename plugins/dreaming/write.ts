@@ -30,12 +30,12 @@ import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
 const TRIES = 5;
 const PAGE = 500;
 
-/** What is to be written of a run. */
+/** What to write for a run. */
 export interface WriteRequest {
   /** In the order of the reply. */
   operations: readonly RunOperation[];
   memory: EditedMemory;
-  /** Writes of this run in all, its entry of the log with them; `null`: no budget, a person decided. */
+  /** The most files that the run writes, its log included; `null` where a person decided. */
   maxWrites: number | null;
   /** Whether the run has room for the entry in its log. */
   isLogged: boolean;
@@ -43,11 +43,11 @@ export interface WriteRequest {
 
 /** What a write would change now. */
 export interface WritePlan extends AppliedEdits {
-  /** Operations that the write budget has no room for. */
+  /** Operations beyond the write budget. */
   overBudget: readonly RunOperation[];
 }
 
-/** Plans a write: operations in their order, as many as the budget has files for. */
+/** Plans a write: the operations in their order, as far as the budget of files allows. */
 export async function planWrite(
   host: Pick<Host, 'settings'>,
   { operations, memory, maxWrites, isLogged }: WriteRequest,
@@ -76,12 +76,12 @@ export async function planWrite(
 }
 
 /**
- * Writes a plan, with the entry of the log and the rows of the run, in one transaction. When somebody
- * wrote one of its files meanwhile, it is planned again on what they hold now. Where nothing can be
- * written, the rows change alone.
+ * Writes a plan, the entry of the log and the rows of the run in one transaction. When somebody has
+ * written one of the files meanwhile, it plans again with the new contents. Where nothing can be
+ * written, only the rows of the run change.
  *
  * @param options.states in which the run may be.
- * @param options.end gives the rows as they are once this much is written; synchronous and pure.
+ * @param options.end returns the rows of the run after the write; synchronous and pure.
  */
 export async function commitWrite<R>(
   context: Pick<RunContext, 'host' | 'dreams'>,
@@ -94,7 +94,7 @@ export async function commitWrite<R>(
   }: { plan: WritePlan; states: readonly RunRecord['state'][]; end: EndWrite<R> },
 ): Promise<R> {
   const { host, dreams } = context;
-  const { userId, id, trace, kept, scope } = run;
+  const { userId, id, trace, lease, scope } = run;
   const withoutWrite = (written: WrittenOperations) =>
     updateRun(context, run, states, (rows) => end(rows, written));
   const budget: Guard[] =
@@ -118,7 +118,7 @@ export async function commitWrite<R>(
         trace,
         actor: ACTOR,
         tool: 'memory_patch',
-        guards: [kept.lease.guard, ...budget],
+        guards: [lease.guard, ...budget],
         with(written, current) {
           const paths = written.filter(({ unchanged }) => !unchanged).map(({ path }) => path);
           const { result, ...changes } = end(toRows(current, states), { ...outcome, paths });
@@ -126,13 +126,13 @@ export async function commitWrite<R>(
           return changes;
         },
       });
-      kept.moved();
+      lease.noteProgress();
       if (ended === null) throw new MemoryError('INTERNAL', 'A write left its run as it was.');
       return (ended as { result: R }).result;
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
       if (error.code === 'QUOTA_EXCEEDED' && log?.ifVersion === 0) {
-        // The user has no room for one more file: then the log goes without its entry.
+        // The user's quota of files leaves no room for the log: then the entry is left out.
         host.log.warn({ runId: id, code: error.code }, 'the entry of a dream run was not written');
         isLogged = false;
         continue;
@@ -147,10 +147,10 @@ export async function commitWrite<R>(
   return await withoutWrite({ ...toOutcome(planned), paths: [] });
 }
 
-/** The rows of a run once a write is made, and what it came to. */
+/** Returns the rows of a run after a write. */
 type EndWrite<R> = (rows: Rows, written: WrittenOperations) => RunDecision<R, AuditFacts>;
 
-/** What becomes of the operations of a plan once it is written. */
+/** The outcome of each operation of a plan, once it is written. */
 function toOutcome({ applied, stale, overBudget }: WritePlan): Omit<WrittenOperations, 'paths'> {
   return {
     applied: new Set(applied.map(({ operation }) => operation.number)),
@@ -183,7 +183,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'INVALID_CONTENT',
 ]);
 
-/** Memory as it is now, with the files that operations change or rest on. */
+/** The user's memory now, with the contents of the files that operations change or rest on. */
 export async function readMemory(
   host: Pick<Host, 'memory'>,
   scope: ScopeKey,
@@ -238,7 +238,7 @@ export async function findWritten(
   return { applied: new Set(writing.numbers), stale: new Map(), held: new Map(), paths };
 }
 
-/** Whether a revision is a write of the run's own, and not what undid one. */
+/** Whether a revision is a write of the run, and not the revert of one. */
 export function isRunsWrite({ revision }: RunRevision): boolean {
   return revision.action !== 'revert' && revision.actor === ACTOR;
 }

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Host } from '../../../core/contracts/plugin.ts';
-import { keepLease } from '../../../plugins/dreaming/lease.ts';
+import { claimLease } from '../../../plugins/dreaming/lease.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
@@ -30,10 +30,10 @@ it('is renewed for as long as its work moves, and given up when it stands still'
   };
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const kept = await keepLease({ lease: counting, log }, 'work');
+  const kept = await claimLease({ lease: counting, log }, 'work');
   if (kept === null) throw new Error('Nobody else has it.');
   for (let step = 1; step <= 30; step += 1) {
-    kept.moved();
+    kept.noteProgress();
     vi.advanceTimersByTime(20 * SECOND);
     expect([renewals, kept.signal.aborted]).toEqual([step, false]);
   }
