@@ -5,6 +5,7 @@ import type {
   AdminStatus,
 } from '../../core/contracts/admin.ts';
 import type { AdminDreamConfig } from '../../plugins/dreaming/routes/answers.ts';
+import { SETTING_BOUNDS } from '../../plugins/dreaming/setting-bounds.ts';
 import { count } from './story.ts';
 
 export type { AdminDreamConfig, AdminDreamUser } from '../../plugins/dreaming/routes/answers.ts';
@@ -27,7 +28,7 @@ export const RUN_STATES = [
 
 /** The label and bounds of a numeric setting. */
 export interface NumberSetting {
-  key: keyof AdminDreamConfig;
+  key: keyof typeof SETTING_BOUNDS;
   label: string;
   unit: string;
   min: number;
@@ -37,72 +38,59 @@ export interface NumberSetting {
 }
 
 /** The number settings, in the order of the form. */
-export const NUMBER_SETTINGS: readonly NumberSetting[] = [
-  {
-    key: 'dream_interval_minutes',
-    label: 'Cadence',
-    unit: 'minutes',
-    min: 1,
-    max: 10_080,
-    consequence: 'Time between two ticks, which look for eligible users.',
-  },
-  {
-    key: 'dream_grace_period_minutes',
-    label: 'Grace period',
-    unit: 'minutes',
-    min: 0,
-    max: 10_080,
-    consequence: 'Quiet time after a user’s last write before a run can start.',
-  },
-  {
-    key: 'dream_max_writes',
-    label: 'Write budget',
-    unit: 'writes per run',
-    min: 1,
-    max: 100,
-    consequence: 'Includes the entry in the dream log.',
-  },
-  {
-    key: 'dream_concurrency',
-    label: 'Concurrency',
-    unit: 'users',
-    min: 1,
-    max: 32,
-    consequence: 'How many users are dreamed at the same time.',
-  },
-  {
-    key: 'dream_waiting_days',
-    label: 'Waiting time',
-    unit: 'days',
-    min: 1,
-    max: 365,
-    consequence: 'Operations that nobody decided on become stale after this time.',
-  },
-  {
-    key: 'dream_max_tokens_per_user_day',
-    label: 'Token limit',
-    unit: 'per user and day',
-    min: 0,
-    max: 100_000_000,
-    consequence: 'A user over the limit waits until the next day (UTC). 0 means no limit.',
-  },
-  {
-    key: 'dream_max_reply_tokens',
-    label: 'Reply limit',
-    unit: 'tokens per reply',
-    min: 1_000,
-    max: 200_000,
-    consequence: 'Includes what a reasoning model thinks. A reply that is cut off counts in part.',
-  },
-  {
-    key: 'dream_run_timeout_seconds',
-    label: 'Time limit of a run',
-    unit: 'seconds',
-    min: 30,
-    max: 3_600,
-    consequence: 'A run that takes longer fails; its writes can be reverted.',
-  },
-];
+export const NUMBER_SETTINGS: readonly NumberSetting[] = (
+  [
+    {
+      key: 'dream_interval_minutes',
+      label: 'Cadence',
+      unit: 'minutes',
+      consequence: 'Time between two ticks, which look for eligible users.',
+    },
+    {
+      key: 'dream_grace_period_minutes',
+      label: 'Grace period',
+      unit: 'minutes',
+      consequence: 'Quiet time after a user’s last write before a run can start.',
+    },
+    {
+      key: 'dream_max_writes',
+      label: 'Write budget',
+      unit: 'writes per run',
+      consequence: 'Includes the entry in the dream log.',
+    },
+    {
+      key: 'dream_concurrency',
+      label: 'Concurrency',
+      unit: 'users',
+      consequence: 'How many users are dreamed at the same time.',
+    },
+    {
+      key: 'dream_waiting_days',
+      label: 'Waiting time',
+      unit: 'days',
+      consequence: 'Operations that nobody decided on become stale after this time.',
+    },
+    {
+      key: 'dream_max_tokens_per_user_day',
+      label: 'Token limit',
+      unit: 'per user and day',
+      consequence: 'A user over the limit waits until the next day (UTC). 0 means no limit.',
+    },
+    {
+      key: 'dream_max_reply_tokens',
+      label: 'Reply limit',
+      unit: 'tokens per reply',
+      consequence:
+        'Includes what a reasoning model thinks. A reply that is cut off counts in part.',
+    },
+    {
+      key: 'dream_run_timeout_seconds',
+      label: 'Time limit of a run',
+      unit: 'seconds',
+      consequence: 'A run that takes longer fails; its writes can be reverted.',
+    },
+  ] as const
+).map((setting) => ({ ...setting, ...SETTING_BOUNDS[setting.key] }));
 
 /** Why a user is skipped, in words. */
 export const SKIP_REASONS: Readonly<Record<string, string>> = {

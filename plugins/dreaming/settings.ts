@@ -1,34 +1,41 @@
 import Type, { type Static, type TObject } from 'typebox';
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
 import { readAfterWrite } from '../../core/errors.ts';
+import { SETTING_BOUNDS } from './setting-bounds.ts';
 import { MIN_RUN_TOKENS } from './tokens.ts';
 
-const integer = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description });
+const integer = (setting: keyof typeof SETTING_BOUNDS, description: string) => {
+  const { min: minimum, max: maximum } = SETTING_BOUNDS[setting];
+  return Type.Integer({ minimum, maximum, description });
+};
 
 /** One schema a setting, for the routes and for the rows of `svc_config`, which have these names. */
 export const SETTING_SCHEMAS = {
   dream_enabled: Type.Boolean({ description: 'The switch while the service runs.' }),
-  dream_interval_minutes: integer(1, 10_080, 'How often users are looked for.'),
-  dream_grace_period_minutes: integer(0, 10_080, 'Quiet time after the last qualifying write.'),
-  dream_max_writes: integer(1, 100, 'Writes of one run, the entry of the log included.'),
-  dream_concurrency: integer(1, 32, 'Users that are dreamed at once.'),
+  dream_interval_minutes: integer('dream_interval_minutes', 'How often users are looked for.'),
+  dream_grace_period_minutes: integer(
+    'dream_grace_period_minutes',
+    'Quiet time after the last qualifying write.',
+  ),
+  dream_max_writes: integer(
+    'dream_max_writes',
+    'Writes of one run, the entry of the log included.',
+  ),
+  dream_concurrency: integer('dream_concurrency', 'Users that are dreamed at once.'),
   dream_mode: Type.Enum(['auto', 'review'], {
     type: 'string',
     description: 'auto applies what is safe; in review, all waits for a person.',
   }),
-  dream_waiting_days: integer(1, 365, 'How long an operation waits for a person.'),
+  dream_waiting_days: integer('dream_waiting_days', 'How long an operation waits for a person.'),
   dream_max_tokens_per_user_day: integer(
-    0,
-    100_000_000,
+    'dream_max_tokens_per_user_day',
     'Tokens of the model for one user on one day in UTC; 0 is no limit.',
   ),
   dream_max_reply_tokens: integer(
-    1_000,
-    200_000,
+    'dream_max_reply_tokens',
     'Tokens of one reply of a model, with what it thinks.',
   ),
-  dream_run_timeout_seconds: integer(30, 3_600, 'How long one run may take.'),
+  dream_run_timeout_seconds: integer('dream_run_timeout_seconds', 'How long one run may take.'),
 };
 
 /** What an operator can change while the service runs. */
