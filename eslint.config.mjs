@@ -89,6 +89,14 @@ const foreignJson = [
   },
 ];
 
+const packed = {
+  selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+  message: 'Write the fields out: a spread object literal only packs them into one line.',
+};
+
+/** What no file may have. */
+const everywhere = [...secretComparisons, ...rawSql, packed];
+
 export default tseslint.config(
   {
     ignores: [
@@ -111,7 +119,7 @@ export default tseslint.config(
     plugins: { regexp },
     rules: {
       eqeqeq: 'error',
-      'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql],
+      'no-restricted-syntax': ['error', ...everywhere],
       // Text of users and models meets these expressions: none may take super-linear time.
       'regexp/no-super-linear-backtracking': ['error', { report: 'certain' }],
       'regexp/no-super-linear-move': 'error',
@@ -144,19 +152,13 @@ export default tseslint.config(
     ignores: ['core/cli/**'],
     rules: {
       'no-console': 'error',
-      'no-restricted-syntax': [
-        'error',
-        ...secretComparisons,
-        ...rawSql,
-        ...foreignJson,
-        environment,
-      ],
+      'no-restricted-syntax': ['error', ...everywhere, ...foreignJson, environment],
     },
   },
   {
     files: ['core/cli/**/*.ts', 'console/src/**/*.{ts,vue}'],
     rules: {
-      'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql, ...foreignJson],
+      'no-restricted-syntax': ['error', ...everywhere, ...foreignJson],
     },
   },
   {

@@ -48,7 +48,11 @@ describe('the file of a database', () => {
     const rewrittenAt = expect.stringMatching(/^20.*Z$/) as unknown;
     expect(await receiptOf(core)).toMatchObject({ pending: [], rewrittenAt });
     expect(await core.rewriter.status()).toMatchObject({
-      ...{ state: 'clean', receipts: 0, since: null, until: null, lastFailure: null },
+      state: 'clean',
+      receipts: 0,
+      since: null,
+      until: null,
+      lastFailure: null,
       rewrittenAt,
     });
   });
@@ -87,7 +91,9 @@ describe('the file of a database', () => {
     const rewrite = vi.spyOn(file, 'rewrite').mockRejectedValue(full);
     expect(await erase(core)).toMatchObject({ pending: ['database file'] });
     expect(await core.rewriter.status()).toMatchObject({
-      ...{ state: 'pending', receipts: 1, lastFailure: full.message },
+      state: 'pending',
+      receipts: 1,
+      lastFailure: full.message,
     });
     expect(await rejection(core.rewriter.rewrite(operator))).toMatchObject({ code: full.code });
     await write('bob', 'tea\n');

@@ -172,8 +172,12 @@ describe('a revision that is redacted', () => {
       result: null,
       rows: rows.map((row) => ({
         ...row,
-        ...{ redacted: true, hash: null, contentSalt: null, contentSeal: sealContent(row) },
-        ...{ delta: null, keyframe: contents[0] ?? '' },
+        redacted: true,
+        hash: null,
+        contentSalt: null,
+        contentSeal: sealContent(row),
+        delta: null,
+        keyframe: contents[0] ?? '',
       })),
       audit: null,
     });
@@ -233,7 +237,9 @@ describe('a revision that is redacted', () => {
       [6, 'before'],
     ]);
     expect(await core.revisions.get(ids[2] ?? '')).toMatchObject({
-      ...{ redactedBefore: true, contentBefore: null, contentAfter: contents[2] },
+      redactedBefore: true,
+      contentBefore: null,
+      contentAfter: contents[2],
     });
     const key = { scope: 'u:alice', path: 'notes.md' } as const;
     expect(await core.revisions.textAt(key, 2)).toBe(null);
@@ -249,10 +255,13 @@ describe('a revision that is redacted', () => {
     const preview = await core.revisions.redact(third, { ...before, dryRun: true }, operator);
     expect(preview.revisions).toEqual([{ id: third, version: 3, loses: 'before' }]);
     expect(await core.revisions.redact(third, before, operator)).toMatchObject({
-      ...{ unchanged: false, revisions: preview.revisions },
+      unchanged: false,
+      revisions: preview.revisions,
     });
     expect(await core.revisions.get(third)).toMatchObject({
-      ...{ redactedBefore: true, contentBefore: null, contentAfter: contents[2] },
+      redactedBefore: true,
+      contentBefore: null,
+      contentAfter: contents[2],
     });
     expect(await findCanary(database, CANARY)).toEqual([]);
     expect(await core.revisions.redact(third, before, operator)).toMatchObject({ unchanged: true });
@@ -273,7 +282,8 @@ describe('a revision that is redacted', () => {
     expect(await findCanary(database, CANARY)).toEqual([]);
     const created = core.revisions.redact(ids[0] ?? '', { ...request, before: true }, operator);
     expect(await rejection(created)).toMatchObject({
-      ...{ code: 'REVISION_NOT_REDACTABLE', details: { reason: 'no_content' } },
+      code: 'REVISION_NOT_REDACTABLE',
+      details: { reason: 'no_content' },
     });
   });
 

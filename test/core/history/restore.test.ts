@@ -297,7 +297,9 @@ describe('a memory that is restored', () => {
     await write('a.md', 'two\n');
     const step = async (name: 'take' | 'release') => {
       const hold = {
-        ...{ id: HOLD, progressAt: clock.now(), details: { at: Date.parse(at), path: '' } },
+        id: HOLD,
+        progressAt: clock.now(),
+        details: { at: Date.parse(at), path: '' },
         scope: 'u:alice' as const,
         kind: 'restore' as const,
       };

@@ -260,11 +260,17 @@ describe('a revert', () => {
       expect(unchanged).toBe(false);
       expect(files).toEqual([
         {
-          ...{ path: PATH, outcome: 'changed_since', version: null, revisionId: null },
+          path: PATH,
+          outcome: 'changed_since',
+          version: null,
+          revisionId: null,
           why: expect.stringMatching(
             /^bob wrote version 3 since, at .*Z\. 1 later version followed\.$/,
           ),
-          ...{ diff: '', diffOmitted: false, unchanged: false, fromVersion: 4 },
+          diff: '',
+          diffOmitted: false,
+          unchanged: false,
+          fromVersion: 4,
         },
       ]);
     }

@@ -76,7 +76,9 @@ export function erasureCases(): StorageCase[] {
         });
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt);
         const seen = await storage.mutate({ scopes: ['u:alice'], files: [] }, ({ scope }) => ({
-          ...{ result: scope('u:alice'), writes: 0, changes: {} },
+          result: scope('u:alice'),
+          writes: 0,
+          changes: {},
         }));
         assert.equal(seen.erasedAt, hold.progressAt);
         assert.equal(seen.erasureNumber, begun.number);

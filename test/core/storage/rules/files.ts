@@ -55,10 +55,23 @@ export function fileCases(): StorageCase[] {
         changes: {},
       }));
       assert.deepEqual(state, {
-        ...{ scope: 'u:alice', version: 1, nextFileNo: 2, lastMs: 0, idCounter: 0 },
-        ...{ files: 1, bytes: 8, revisions: 1, lastWriteAt: at, lastQualifyingAt: at },
-        ...{ chainHead: sha256(`chain ${id}`), chainAfter: id, erasedAt: null },
-        ...{ erasureNumber: 0, redactions: 0, holdId: null, holdKind: null },
+        scope: 'u:alice',
+        version: 1,
+        nextFileNo: 2,
+        lastMs: 0,
+        idCounter: 0,
+        files: 1,
+        bytes: 8,
+        revisions: 1,
+        lastWriteAt: at,
+        lastQualifyingAt: at,
+        chainHead: sha256(`chain ${id}`),
+        chainAfter: id,
+        erasedAt: null,
+        erasureNumber: 0,
+        redactions: 0,
+        holdId: null,
+        holdKind: null,
       });
       const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [

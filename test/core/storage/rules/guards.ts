@@ -46,7 +46,8 @@ export function guardCases(): StorageCase[] {
         assert.deepEqual(await holds.list(0), []);
         await refusal(
           storage.mutate({ scopes: ['u:bob'], files: [] }, () => ({
-            ...{ result: null, writes: 0 },
+            result: null,
+            writes: 0,
             changes: { holds: [{ scope: hold.scope, hold: null }] },
           })),
         );

@@ -132,7 +132,12 @@ export function observationCases(): StorageCase[] {
         const range = { since: START, until: START + 10 };
         const calls = events.filter(({ kind }) => kind === 'tool');
         const inShort = calls.map(({ id, scope, tool, status, errorCode, durationMs }) => ({
-          ...{ id, scope, tool, status, errorCode, durationMs },
+          id,
+          scope,
+          tool,
+          status,
+          errorCode,
+          durationMs,
         }));
         assert.deepEqual(await store.calls(range, { after: null, limit: 9 }), inShort);
         assert.deepEqual(

@@ -187,7 +187,10 @@ export function revisionCases(): StorageCase[] {
         assert.deepEqual(await list(1e6, { prefix: 'a/', after: 'a/1' }), [['a/2', 2, 2]]);
         assert.deepEqual(await list(1e6, { limit: 1 }), [['a/1', 2, 2]]);
         const [first] = await storage.revisions.listAt('u:alice', {
-          ...{ time: start + 4_000, prefix: 'a/1', after: null, limit: 1 },
+          time: start + 4_000,
+          prefix: 'a/1',
+          after: null,
+          limit: 1,
         });
         const present = await storage.files.get(key('a/1'));
         assert.equal(first?.file.fileNo, present?.fileNo);
@@ -432,8 +435,14 @@ export function revisionCases(): StorageCase[] {
 /** What a prune leaves, in place of the hashes that core makes. */
 function seal(scope: ScopeState, removed: readonly RevisionRecord[]): SealedPrune {
   const pruned = removed.map(({ id, fileNo, version }): PrunedRevision => ({
-    ...{ scope: scope.scope, id, fileNo, version, rowHash: sha256(id) },
-    ...{ chainHash: sha256(`chain ${id}`), contentHash: null, contentSalt: null },
+    scope: scope.scope,
+    id,
+    fileNo,
+    version,
+    rowHash: sha256(id),
+    chainHash: sha256(`chain ${id}`),
+    contentHash: null,
+    contentSalt: null,
   }));
   return { scope, pruned };
 }
