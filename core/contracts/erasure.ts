@@ -1,42 +1,10 @@
-import type {
-  AuditRecord,
-  FileKey,
-  FileState,
-  HoldRecord,
-  NewRevision,
-  ScopeKey,
-} from './records.ts';
+import type { AuditRecord, HoldRecord, ScopeKey } from './records.ts';
 
 /** How many rows of a user each table has, or had. Tables without any are left out. */
 export type RowCounts = Readonly<Record<string, number>>;
 
-/** What a redaction sees under the lock of the scope. */
-export interface RedactCurrent {
-  /** The file as it is now; `null` when there is none. */
-  file: FileState | null;
-  /** Why the writes of the scope wait; `null` when they don't. */
-  hold: HoldRecord | null;
-  /** The rows of the versions asked for, ascending; pruned ones are missing. */
-  rows: readonly NewRevision[];
-}
-
 /** Removes content for good. Optional for a driver: without it nothing can be redacted or erased. */
 export interface ErasureStore {
-  /**
-   * Locks the scope of a file, reads the rows of `versions`, calls `decide` with them, and replaces
-   * the rows that it returns, with the audit row, in one transaction. `decide` is synchronous and
-   * pure, as that of `Storage.mutate` is; what it throws leaves everything as it was.
-   */
-  redact<R>(
-    key: FileKey,
-    versions: readonly number[],
-    decide: (current: RedactCurrent) => {
-      result: R;
-      rows: readonly NewRevision[];
-      audit: AuditRecord | null;
-    },
-  ): Promise<R>;
-
   /**
    * What an instance learns of erasures at one moment: the latest number, each scope whose number is
    * greater than `after`, ascending (none for `null`), and the holds of erasures.
@@ -64,9 +32,9 @@ export interface ErasureStore {
     audit: AuditRecord,
   ): Promise<{ other: HoldRecord | null; number: number }>;
   /**
-   * Removes at most `limit` rows of one table in one transaction, and replaces the hold by what
-   * `progress` makes of the count. Throws `RUN_STATE` if the scope has another hold or none. No rows
-   * removed means that none are left.
+   * Removes at most `limit` rows in one transaction, and replaces the hold by what `progress` makes of
+   * the count. Throws `RUN_STATE` if the scope has another hold or none. No rows removed means that
+   * none are left.
    */
   erase(
     hold: HoldRecord,
@@ -74,13 +42,18 @@ export interface ErasureStore {
   ): Promise<RowCounts>;
   /**
    * Ends an erasure in one transaction: removes the rows that came meanwhile, empties the row of the
-   * scope but for its counters, removes the hold, writes the audit row that `audit` makes, sets the time
-   * of the erasure to `at`, and gives it a new number: calls that began meanwhile write nothing.
+   * scope but for its counters, removes the hold, writes the audit row with `details`, sets the time of
+   * the erasure to `at`, and gives it a new number: calls that began meanwhile write nothing.
+   * Changes nothing and returns `null` if there are more rows than one transaction removes.
    */
   end(
     hold: HoldRecord,
-    options: { at: number; audit: (removed: RowCounts) => AuditRecord },
-  ): Promise<{ removed: RowCounts; number: number }>;
+    options: {
+      at: number;
+      audit: AuditRecord;
+      details: (removed: RowCounts) => AuditRecord['details'];
+    },
+  ): Promise<{ removed: RowCounts; number: number } | null>;
   /**
    * Replaces audit rows: reads `limit` of them by id, after the id `after`, and writes those that
    * `change` returns. Returns the last id read, or `null` at the end.
@@ -110,8 +83,8 @@ export interface DatabaseFile {
   /** Its size, and for how long nobody has written memory through this storage. */
   look(): Promise<{ bytes: number; idleMs: number }>;
   /**
-   * The receipts that wait for a rewriting, oldest first. {@link ErasureStore.redact} and
-   * {@link ErasureStore.end} add theirs in their own transaction.
+   * The receipts that wait for a rewriting, oldest first. A redaction and {@link ErasureStore.end} add
+   * theirs in their own transaction.
    */
   pending(): Promise<readonly PendingReceipt[]>;
   /** Adds receipts that were given before receipts waited. */

@@ -71,6 +71,8 @@ export interface ScopeState {
   /** The hold of the scope: see {@link HoldRecord}. `null` if its writes don't wait. */
   holdId: string | null;
   holdKind: HoldRecord['kind'] | null;
+  /** Whether files may lack the hash that `RevisionStore.cover` adds. */
+  uncovered: boolean;
 }
 
 /** Why the writes of a scope wait: work of an operator that takes several transactions. */

@@ -27,7 +27,7 @@ import type {
 } from './records.ts';
 import type { MemoryError } from '../errors.ts';
 import type { RunKeys, RunRowChanges, RunRows, RunStores } from './runs.ts';
-import type { ErasureStore } from './erasure.ts';
+import type { ErasureStore, RowCounts } from './erasure.ts';
 import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './logger.ts';
 import type { PageRequest, PageResult } from './page.ts';
@@ -163,6 +163,39 @@ export interface MutateRequest {
   settings?: readonly string[];
   /** Ids of audit rows that are to be replaced. */
   audit?: readonly string[];
+  /** Past versions of a file, read with their steps. The file is among `files`. */
+  past?: { key: FileKey; versions: readonly number[] };
+  /** Rows to remove. Their scope is among `scopes`. The mutation has a transaction of its own. */
+  range?: RowRange;
+  /** Whether the number of the last erasure is locked, for {@link Current.nextErasure}. */
+  numbersErasure?: boolean;
+}
+
+/**
+ * Rows that are found by what they have in common. At most `limit` are found at once; rows of tables
+ * with contents count as several.
+ *
+ * `user`: all that a user has, in the user's scope, and the user's access rows in shared memory, whose
+ * scope the mutation names, too. `revisions`: the rows of files below a version each.
+ */
+export type RowRange =
+  | { kind: 'user'; scope: ScopeKey; limit: number }
+  | {
+      kind: 'revisions';
+      scope: ScopeKey;
+      limit: number;
+      files: readonly { fileNo: number; below: number }[];
+    };
+
+/** The rows of a {@link RowRange}, as they are under the lock. */
+export interface FoundRows {
+  /** By table. */
+  counts: RowCounts;
+  /** Whether these are all rows of the range. */
+  isAll: boolean;
+  /** Of a range of revisions: ascending by version for each file, and the bytes of their steps. */
+  revisions: readonly RevisionRecord[];
+  bytes: number;
 }
 
 /**
@@ -191,6 +224,12 @@ export interface Current {
   now(): number;
   /** Why the writes of a scope wait; `null` when they don't. */
   hold(scope: ScopeKey): HoldRecord | null;
+  /** The rows of {@link MutateRequest.past}, ascending; pruned ones are missing. */
+  past(): readonly NewRevision[];
+  /** The rows of {@link MutateRequest.range}. */
+  range(): FoundRows;
+  /** The number that the next erasure gets; see {@link MutateRequest.numbersErasure}. */
+  nextErasure(): number;
 }
 
 /** The outcome of `decide`. */
@@ -220,6 +259,10 @@ export interface Changes {
   settings?: readonly { key: string; setting: { value: unknown } | null }[];
   /** Holds to set, and to remove (`null`). */
   holds?: readonly { scope: ScopeKey; hold: HoldRecord | null }[];
+  /** Rows to replace of {@link MutateRequest.past}: what a redaction changes of them. */
+  past?: readonly NewRevision[];
+  /** Removes the rows of {@link MutateRequest.range}. */
+  removesRange?: boolean;
 }
 
 /** What the admin’s list of files can be ordered by. */
@@ -340,6 +383,7 @@ export interface UncoveredFile {
 export interface CoverOptions {
   /** Files of one transaction. */
   limit: number;
+  /** Called before the transaction, and again if the scope changed meanwhile. */
   seal: (scope: ScopeState, files: readonly UncoveredFile[]) => Promise<SealedPrune>;
   audit: (files: number) => AuditRecord;
 }

@@ -1,10 +1,17 @@
 import type { RedactAnswer, RedactRequest } from '../contracts/admin.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
-import type { ErasureStore, RedactCurrent } from '../contracts/erasure.ts';
-import type { FileKey, NewRevision, RevisionRecord } from '../contracts/records.ts';
+import type { ErasureStore } from '../contracts/erasure.ts';
+import type {
+  AuditRecord,
+  FileKey,
+  FileState,
+  NewRevision,
+  RevisionRecord,
+} from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { listCopies, removeCopies } from '../erase/copies.ts';
+import { toPendingSetting } from '../erase/pending-receipt.ts';
 import { DATABASE_FILE } from '../erase/rewriter.ts';
 import { memoryHeld } from '../files/hold.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
@@ -84,16 +91,46 @@ export async function redactRevision(
       },
       ...caller,
     });
-    const versions = plan.from.map(({ version }) => version);
-    const isDone = await erasure.redact(key, versions, (current) => {
-      if (current.hold !== null) throw memoryHeld(current.hold);
-      checkNotCurrent(current.file, plan.target);
-      if (!isSame(current.rows, plan.from)) return { result: false, rows: [], audit: null };
-      return { result: true, rows: plan.to, audit };
-    });
+    const isDone = await writeRedaction(deps.storage, plan, { key, audit });
     if (isDone) return await withFile(deps, answer, goCopies);
     if (attempt === TRIES) throw new MemoryError('STORAGE_UNAVAILABLE');
   }
+}
+
+/**
+ * Replaces the rows of a plan, and counts the redaction in the scope's row: plans that were made from the
+ * past versions are off. Returns `false` if the rows are no longer those of the plan.
+ */
+async function writeRedaction(
+  storage: Storage,
+  plan: RedactPlan,
+  { key, audit }: { key: FileKey; audit: AuditRecord },
+): Promise<boolean> {
+  const { scope } = key;
+  const pending = storage.erasure?.file === undefined ? [] : [toPendingSetting(audit)];
+  const request = {
+    scopes: [scope],
+    files: [key],
+    past: { key, versions: plan.from.map(({ version }) => version) },
+    settings: pending.map((setting) => setting.key),
+  };
+  return await storage.mutate(request, (current) => {
+    const hold = current.hold(scope);
+    if (hold !== null) throw memoryHeld(hold);
+    checkNotCurrent(current.file(key), plan.target);
+    if (!isSame(current.past(), plan.from)) return { result: false, writes: 0, changes: {} };
+    const { version, redactions, ...state } = current.scope(scope);
+    return {
+      result: true,
+      writes: 0,
+      changes: {
+        scopes: [{ ...state, version: version + 1, redactions: redactions + 1 }],
+        past: plan.to,
+        audit: [audit],
+        settings: pending,
+      },
+    };
+  });
 }
 
 /** The answer, with what may still hold the text in and beside the database file. */
@@ -230,7 +267,7 @@ function blankStep(
   return { delta: encodeDelta(blankDelta(known)), keyframe: null };
 }
 
-function checkNotCurrent(file: RedactCurrent['file'], target: Target): void {
+function checkNotCurrent(file: FileState | null, target: Target): void {
   if (file === null) throw new MemoryError('REVISION_NOT_FOUND');
   const isSameText = file.content !== null && file.hash === target.hash;
   if (isSameText || file.version === target.version) throw notRedactable('current', file);

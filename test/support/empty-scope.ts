@@ -20,5 +20,6 @@ export function emptyScope(scope: ScopeKey): ScopeState {
     redactions: 0,
     holdId: null,
     holdKind: null,
+    uncovered: false,
   };
 }

@@ -1,7 +1,7 @@
 import type { HoldStore } from '../../contracts/storage.ts';
-import type { HoldRecord, ScopeKey, ScopeState } from '../../contracts/records.ts';
+import type { HoldRecord, ScopeState } from '../../contracts/records.ts';
 import type { Connection } from '../dialect.ts';
-import { HOLDS, SCOPES } from '../schema/records.ts';
+import { HOLDS } from '../schema/records.ts';
 import { findRows } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { StoreDatabase } from '../store-database.ts';
@@ -20,19 +20,6 @@ export async function listHolds(connection: Connection, limit: number): Promise<
     [limit],
   );
   return rows.map((row) => HOLDS.toRecord(row));
-}
-
-/** Why the writes of a scope wait; `null` when they don't. Call it with the scope's row locked. */
-export async function readHold(
-  connection: Connection,
-  scope: ScopeKey,
-): Promise<HoldRecord | null> {
-  const rows = await connection.all(
-    `select ${SCOPES.select('s').join(', ')} from svc_scope s where s.scope_id = ? and s.scope = ?`,
-    [toScopeId(scope), scope],
-  );
-  const states = rows.map((row) => SCOPES.toRecord(row));
-  return (await readHolds(connection, states))[0] ?? null;
 }
 
 /**

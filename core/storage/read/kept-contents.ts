@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { FileContent, FileKey } from '../../contracts/records.ts';
+import type { FileContent, FileKey, ScopeKey } from '../../contracts/records.ts';
 import type { Connection } from '../dialect.ts';
 import type { CommitLog } from '../sql-database.ts';
-import { fileSlotKey } from '../write/slot-keys.ts';
+import { fileSlotKey } from '../write/slots.ts';
 
 /** The size of all contents, in characters. */
 const KEPT_CHARACTERS = 16 * 1024 * 1024;
@@ -76,13 +76,17 @@ export class KeptContents<Mark = unknown> {
     };
   }
 
-  /** Call this after the commit, with the files of its mutations. */
-  committed(files: readonly FileKey[]): void {
+  /**
+   * Call this after the commit, with the files of its mutations, and the scopes from which a mutation
+   * removed rows.
+   */
+  committed({ files, scopes }: { files: readonly FileKey[]; scopes: readonly ScopeKey[] }): void {
     const isRead = this.#commits.read(this.#now);
     if (!isRead || this.#mayChangeFiles || this.#commits.count(this.#known, this.#now) > 1) {
       this.#dropAll();
-    } else if (files.length > 0) {
+    } else if (files.length + scopes.length > 0) {
       for (const key of files) this.#kept.delete(fileSlotKey(key));
+      for (const scope of scopes) this.#dropScope(scope);
       this.#generation += 1;
     }
     this.#takeNow();
@@ -94,6 +98,11 @@ export class KeptContents<Mark = unknown> {
 
   #takeNow(): void {
     [this.#known, this.#now] = [this.#now, this.#known];
+  }
+
+  #dropScope(scope: ScopeKey): void {
+    const start = fileSlotKey({ scope, path: '' });
+    for (const key of [...this.#kept.keys()]) if (key.startsWith(start)) this.#kept.delete(key);
   }
 
   #dropAll(): void {

@@ -4,7 +4,7 @@ import type { Connection } from '../dialect.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
-import type { Slot } from '../write/write-set.ts';
+import type { Slot } from '../write/slots.ts';
 import { RUN_KEYS, runUsersOf, STEPPED_RUNS, type SteppedRun } from './run-rows.ts';
 
 /**

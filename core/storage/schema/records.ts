@@ -26,9 +26,8 @@ export const META = mapTable<{ key: string; value: string }>('svc_meta');
 
 export const SCOPES = mapTable<ScopeState>(
   'svc_scope',
-  { scope: 'scope-text' },
-  // `coverFiles` alone reads and writes `uncovered`.
-  { fixed: ['scope'], without: ['uncovered'] },
+  { scope: 'scope-text', uncovered: 'boolean' },
+  { fixed: ['scope'] },
 );
 
 /**

@@ -4,7 +4,7 @@ import { runSlotKey } from '../runs/run-slots.ts';
 import { RUN_KEYS, STEPPED_RUNS } from '../runs/run-rows.ts';
 import type { CellValue, Connection, Row } from '../dialect.ts';
 import { toUuid } from '../schema/ids.ts';
-import { HOLDS, LEASES, SETTINGS } from '../schema/records.ts';
+import { HOLDS, LEASES, NEW_AUDIT_ROWS, SETTINGS } from '../schema/records.ts';
 import { findRows } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { WriteSet } from './write-set.ts';
@@ -37,6 +37,7 @@ export function toCommitProof(
     proveByLease(writeSet, changes) ??
     proveByHold(writeSet, changes) ??
     proveBySetting(changes) ??
+    proveByAudit(writeSet, changes) ??
     (isUnchanged(changes) ? null : 'none')
   );
 }
@@ -149,7 +150,12 @@ function proveByHold(writeSet: WriteSet, { holds = [] }: Changes): CommitProof |
     judge(row) {
       const found = row === null ? null : HOLDS.toRecord(row);
       if (hold === null) return found === null || found.id !== before?.id;
-      return found?.id === hold.id && found.progressAt === hold.progressAt;
+      if (found?.id !== hold.id) return false;
+      // Work is renewed meanwhile. Its details tell how far it got, and only its next step changes them.
+      const details = JSON.stringify(hold.details);
+      return before?.id === hold.id && JSON.stringify(before.details) === details
+        ? found.progressAt === hold.progressAt
+        : JSON.stringify(found.details) === details;
     },
   };
 }
@@ -172,9 +178,28 @@ function proveBySetting({ settings = [] }: Changes): CommitProof | null {
   };
 }
 
+/** By an audit row that is replaced: a new one proves it alone. */
+function proveByAudit(writeSet: WriteSet, { audit = [] }: Changes): CommitProof | null {
+  const [first] = audit;
+  if (first === undefined) return null;
+  const record = writeSet.oldAudit.get(first.id)?.now ?? null;
+  return {
+    table: 'svc_admin_audit',
+    columns: ['id'],
+    key: [first.id],
+    select: NEW_AUDIT_ROWS.select('t'),
+    judge(row) {
+      if (row === null || record === null) return false;
+      const found = NEW_AUDIT_ROWS.toRecord(row);
+      return isDeepStrictEqual(NEW_AUDIT_ROWS.toCells(found), NEW_AUDIT_ROWS.toCells(record));
+    },
+  };
+}
+
 function isUnchanged(changes: Changes): boolean {
-  const { runs, idempotency, ...rows } = changes;
+  const { runs, idempotency, removesRange = false, ...rows } = changes;
   return (
+    !removesRange &&
     runs?.user === undefined &&
     idempotency === undefined &&
     Object.values(rows).every((some) => some.length === 0)

@@ -15,11 +15,10 @@ import type { StoreDatabase } from '../store-database.ts';
 import { runUsersOf } from '../runs/run-rows.ts';
 import { runSlotKey, type RunSlots } from '../runs/run-slots.ts';
 import type { Connection } from '../dialect.ts';
-import { fileSlotKey, idempotencySlotKey } from './slot-keys.ts';
+import { fileSlotKey, idempotencySlotKey, type Slot } from './slots.ts';
 import {
   type WriteSet,
   readWriteSet,
-  type Slot,
   saveWriteSet,
   scopeIdOf,
   toStoredLease,
@@ -51,6 +50,12 @@ export function checkMutateRequest(request: MutateRequest): void {
   }
   if (request.idempotency !== undefined && !request.scopes.includes(request.idempotency.scope)) {
     throw unnamed('An idempotency key');
+  }
+  if (request.past !== undefined && !isNamed(request.files, request.past.key)) {
+    throw unnamed('A version');
+  }
+  if (request.range !== undefined && !request.scopes.includes(request.range.scope)) {
+    throw unnamed('A range');
   }
 }
 
@@ -143,6 +148,18 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       if (!request.scopes.includes(scope)) throw unnamed('A scope');
       return writeSet.holds.get(scope)?.now ?? null;
     },
+    past() {
+      if (request.past === undefined) throw unnamed('A version');
+      return writeSet.past.get(fileSlotKey(request.past.key)) ?? [];
+    },
+    range() {
+      if (writeSet.range === null) throw unnamed('A range');
+      return writeSet.range;
+    },
+    nextErasure() {
+      if (writeSet.lastErasure === null) throw unnamed('The number of an erasure');
+      return (writeSet.lastErasure.now ?? 0) + 1;
+    },
     runs() {
       if (request.runs === undefined) throw unnamed('A run');
       return runRowsOf(writeSet, request.runs);
@@ -202,6 +219,9 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   for (const row of [...(changes.revisions ?? []), ...(changes.access ?? [])]) {
     if (!request.scopes.includes(row.scope)) throw unnamed('A row');
   }
+  for (const { version } of changes.past ?? []) {
+    if (request.past?.versions.includes(version) !== true) throw unnamed('A version');
+  }
   checkRunChanges(request, changes);
   for (const { name } of changes.leases ?? []) {
     if (request.leases?.includes(name) !== true) throw unnamed('A lease');
@@ -240,6 +260,10 @@ function applyChanges(
 ): void {
   for (const state of changes.scopes ?? []) {
     (writeSet.scopes.get(state.scope) as Slot<ScopeState>).now = state;
+    const { lastErasure } = writeSet;
+    if (lastErasure !== null) {
+      lastErasure.now = Math.max(lastErasure.now ?? 0, state.erasureNumber);
+    }
   }
   for (const state of changes.files ?? []) {
     (writeSet.files.get(fileSlotKey(state)) as Slot<FileState>).now = state;
@@ -265,6 +289,8 @@ function applyChanges(
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));
+  writeSet.rewritten.push(...(changes.past ?? []));
+  writeSet.removesRange ||= changes.removesRange === true;
   writeSet.access.push(...(changes.access ?? []));
   const scopeId = scopeIdOf(request);
   for (const row of changes.audit ?? []) {

@@ -84,7 +84,8 @@ export class ParallelWrites implements Writes {
 
   mutate(mutation: Mutation, until: number): Promise<unknown> {
     const work: Work = { mutation, decided: null, until };
-    const isApart = this.#busy.size === 0 || sharesRows(mutation.request);
+    const isApart =
+      this.#busy.size === 0 || sharesRows(mutation.request) || mutation.request.range !== undefined;
     if (isApart) return this.#runAlone(work, false);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
@@ -222,8 +223,9 @@ export class ParallelWrites implements Writes {
 }
 
 /** Whether a mutation names rows that mutations of other scopes may change, too. */
-function sharesRows({ guards, leases, settings, audit }: MutateRequest): boolean {
-  return [guards, leases, settings, audit].some((names) => names !== undefined);
+function sharesRows(request: MutateRequest): boolean {
+  const { guards, leases, settings, audit, numbersErasure } = request;
+  return [guards, leases, settings, audit, numbersErasure].some((names) => names !== undefined);
 }
 
 /** Locks the rows of the scopes that nobody else has locked, and returns their numbers. */

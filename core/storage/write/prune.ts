@@ -1,22 +1,12 @@
-import type {
-  CoverOptions,
-  PruneCount,
-  PruneFilter,
-  PruneOptions,
-  SealedPrune,
-  UncoveredFile,
-} from '../../contracts/storage.ts';
-import type { RevisionRecord, ScopeKey, ScopeState } from '../../contracts/records.ts';
+import type { PruneCount, PruneFilter, PruneOptions } from '../../contracts/storage.ts';
+import type { ScopeKey } from '../../contracts/records.ts';
 import { MemoryError } from '../../errors.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
-import { readChain } from '../read/revision-chain.ts';
-import { uncover } from './uncover.ts';
-import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { NEW_AUDIT_ROWS, PRUNED_REVISIONS, REVISIONS, SCOPES } from '../schema/records.ts';
+import { sizeOf } from './old-revisions.ts';
 
 /** The most rows that one transaction removes. */
 const ROWS_AT_ONCE = 500;
@@ -56,10 +46,7 @@ export async function pruneRevisions(
     while (rest.length > 0) {
       if (options.signal?.aborted === true) return total;
       const [batch, later] = takeBatch(rest);
-      const count = await database.write((connection) =>
-        removeRows(connection, scope, { ...options, cuts: batch, skew: database.skew }),
-      );
-      add(total, count);
+      add(total, await removeRows(database, scope, { ...options, cuts: batch }));
       rest = later;
     }
   }
@@ -130,11 +117,6 @@ async function findCuts(
   }));
 }
 
-/** The bytes of a revision's step back, as an SQL expression. */
-function sizeOf(alias: string): string {
-  return `coalesce(octet_length(${alias}.delta), 0) + coalesce(octet_length(${alias}.keyframe), 0)`;
-}
-
 /** Splits the cuts into those of one transaction (the last may be partial) and the rest. */
 function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
   let rows = 0;
@@ -148,126 +130,29 @@ function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
   return [cuts, []];
 }
 
-interface RemoveOptions extends Pick<StoreDatabase, 'skew'>, Pick<PruneOptions, 'audit' | 'seal'> {
-  cuts: readonly Cut[];
-}
-
 async function removeRows(
-  connection: Connection,
-  scope: ScopeKey,
-  { cuts, audit, seal, skew }: RemoveOptions,
-): Promise<PruneCount> {
-  const scopeId = toScopeId(scope);
-  const locked = await lockScope(connection, scope);
-  const count: PruneCount = { pruned: 0, bytes: 0 };
-  // An operator's work on the memory comes first: the next round prunes it.
-  if (locked === null || locked.holdId !== null) return count;
-  const removed: RevisionRecord[] = [];
-  for (const { fileNo, below } of cuts) {
-    const rows = await connection.all(
-      `select ${REVISIONS.select('r').join(', ')}, f.path, ${sizeOf('r')} as bytes from svc_revision r` +
-        ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no' +
-        ' where r.scope_id = ? and r.file_no = ? and r.version < ? order by r.version limit ?',
-      [scopeId, fileNo, below, ROWS_AT_ONCE - count.pruned],
-    );
-    const last = rows.at(-1);
-    if (last === undefined) continue;
-    removed.push(...rows.map((row) => REVISIONS.toRecord(row, scope)));
-    const newest = toInteger(last['version']);
-    const removedRows = await connection.run(
-      'delete from svc_revision where scope_id = ? and file_no = ? and version <= ?',
-      [scopeId, fileNo, newest],
-    );
-    await connection.run(
-      'update svc_file set revisions = revisions - ? where scope_id = ? and file_no = ?',
-      [removedRows, scopeId, fileNo],
-    );
-    await uncover(connection, { scopeId, fileNo, from: 0, upTo: newest });
-    count.pruned += removedRows;
-    for (const row of rows) count.bytes += toInteger(row['bytes']);
-  }
-  if (count.pruned === 0) return count;
-  const sealed = seal(locked, removed);
-  await saveSealed(connection, {
-    ...sealed,
-    scope: { ...sealed.scope, revisions: locked.revisions - count.pruned },
-  });
-  const record = audit(count);
-  await insertRecords(connection, [{ ...record, scopeId }], { into: NEW_AUDIT_ROWS });
-  await skew.cover(connection, [record]);
-  return count;
-}
-
-/** Reads the row of a scope and locks it; `null` if there is none. */
-async function lockScope(connection: Connection, scope: ScopeKey): Promise<ScopeState | null> {
-  const [row] = await connection.all(
-    `select ${SCOPES.select('s').join(', ')} from svc_scope s where s.scope_id = ? and s.scope = ?${connection.dialect.forUpdate}`,
-    [toScopeId(scope), scope],
-  );
-  return row === undefined ? null : SCOPES.toRecord(row);
-}
-
-async function saveSealed(connection: Connection, { scope, pruned }: SealedPrune): Promise<void> {
-  // An import may have brought back what was pruned before.
-  await insertRecords(connection, pruned, { into: PRUNED_REVISIONS, conflict: 'skip' });
-  await replaceRecords(connection, SCOPES, [scope]);
-}
-
-/** Implements `RevisionStore.cover`. */
-export async function coverFiles(
   database: StoreDatabase,
-  { limit, seal, audit }: CoverOptions,
-): Promise<number | null> {
-  return await database.write(async (connection) => {
-    const [marked] = await connection.all(
-      'select scope from svc_scope where uncovered = 1 order by scope_id limit 1',
-      [],
-    );
-    if (marked === undefined) return null;
-    const scope = toText(marked['scope']) as ScopeKey;
-    const locked = await lockScope(connection, scope);
-    if (locked === null) return 0;
-    const files = await findUncovered(connection, scope, limit);
-    const sealed = await seal(locked, files);
-    // Files with a damaged history get no hash: they are not tried again.
-    const isLast = files.length < limit || sealed.pruned.length === 0;
-    await saveSealed(connection, sealed);
-    if (isLast) {
-      await connection.run('update svc_scope set uncovered = 0 where scope_id = ?', [
-        toScopeId(scope),
-      ]);
-    }
-    if (sealed.pruned.length === 0) return 0;
-    const record = audit(sealed.pruned.length);
-    const row = { ...record, scopeId: toScopeId(scope) };
-    await insertRecords(connection, [row], { into: NEW_AUDIT_ROWS });
-    await database.skew.cover(connection, [record]);
-    return sealed.pruned.length;
-  });
-}
-
-/** Files of a scope whose oldest text has no hash and is not redacted. */
-async function findUncovered(
-  connection: Connection,
   scope: ScopeKey,
-  limit: number,
-): Promise<UncoveredFile[]> {
-  const rows = await connection.all(
-    `select f.path, ${REVISIONS.select('r')
-      .filter((column) => column !== 'r.path')
-      .join(', ')} from svc_file f cross join svc_revision r` +
-      ' on r.scope_id = f.scope_id and r.file_no = f.file_no and r.version = f.version - f.revisions + 1' +
-      ' where f.scope_id = ? and f.version > f.revisions and r.existed_before = 1' +
-      ' and r.redacted_before = 0 and not exists (select 1 from svc_pruned_revision p' +
-      ' where p.scope_id = f.scope_id and p.file_no = f.file_no and p.content_hash is not null' +
-      ' and p.version = r.version - 1) order by f.file_no limit ?',
-    [toScopeId(scope), limit],
-  );
-  const files: UncoveredFile[] = [];
-  for (const row of rows) {
-    const oldest = REVISIONS.toRecord(row, scope);
-    const chain = await readChain(connection, oldest, oldest.version - 1);
-    if (chain !== null) files.push({ chain, oldest });
-  }
-  return files;
+  { cuts, audit, seal }: { cuts: readonly Cut[] } & Pick<PruneOptions, 'audit' | 'seal'>,
+): Promise<PruneCount> {
+  const range = { kind: 'revisions', scope, limit: ROWS_AT_ONCE, files: cuts } as const;
+  return await database.mutate({ scopes: [scope], files: [], range }, (current) => {
+    const state = current.scope(scope);
+    const { revisions, bytes } = current.range();
+    // An operator's work on the memory comes first: the next round prunes it.
+    const isLeft = state.holdId !== null || revisions.length === 0;
+    if (isLeft) return { result: { pruned: 0, bytes: 0 }, writes: 0, changes: {} };
+    const count = { pruned: revisions.length, bytes };
+    const sealed = seal(state, revisions);
+    return {
+      result: count,
+      writes: 0,
+      changes: {
+        removesRange: true,
+        scopes: [{ ...sealed.scope, revisions: state.revisions - count.pruned }],
+        pruned: sealed.pruned,
+        audit: [audit(count)],
+      },
+    };
+  });
 }

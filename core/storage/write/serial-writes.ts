@@ -145,7 +145,7 @@ export class SerialWrites implements Writes {
     const run = async (connection: Connection): Promise<void> => {
       hasBegun = true;
       contents?.begin();
-      taken.group = lines.mutations.splice(0, database.limits.groupSize);
+      taken.group = takeGroup(lines.mutations, database.limits.groupSize);
       const { group } = taken;
       if (group.length > 0) {
         const outcomes = await apply(
@@ -169,7 +169,7 @@ export class SerialWrites implements Writes {
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await database.transact(run, { isSpoiled: () => isSpoiled });
       if (outcome.status === 'done') {
-        contents?.committed(taken.group.flatMap(({ mutation }) => mutation.request.files));
+        contents?.committed(toChanged(taken.group));
         for (const answer of answers) answer();
         return null;
       }
@@ -193,7 +193,8 @@ export class SerialWrites implements Writes {
     }
   }
 
-  #isOver(tookMs: number, { tasks }: Taken): boolean {
+  #isOver(tookMs: number, { group, tasks }: Taken): boolean {
+    if (group.some(hasRange)) return true;
     const limit = this.#lines.mutations.length > 0 ? TASKS_MS : ALONE_MS;
     return tasks.length > 0 && tookMs >= limit;
   }
@@ -211,7 +212,7 @@ export class SerialWrites implements Writes {
         if (failure !== null) task.reject(failure.error);
         // Mutations come first here too.
         await this.#commitOrReplay(
-          this.#lines.mutations.splice(0, this.#options.database.limits.groupSize),
+          takeGroup(this.#lines.mutations, this.#options.database.limits.groupSize),
         );
       }
     }
@@ -258,6 +259,23 @@ export class SerialWrites implements Writes {
     const overdue = performance.now() - this.#options.database.limits.lockTimeoutMs;
     while (line[0] !== undefined && line[0].since <= overdue) line.shift()?.reject(failure);
   }
+}
+
+/** The first mutations that wait. One that removes a range is taken alone. */
+function takeGroup(line: PendingMutation[], size: number): PendingMutation[] {
+  const next = line.slice(0, size).findIndex(hasRange);
+  return line.splice(0, next < 0 ? size : Math.max(next, 1));
+}
+
+function hasRange({ mutation }: PendingMutation): boolean {
+  return mutation.request.range !== undefined;
+}
+
+function toChanged(group: readonly PendingMutation[]): Parameters<KeptContents['committed']>[0] {
+  return {
+    files: group.flatMap(({ mutation }) => mutation.request.files),
+    scopes: group.filter(hasRange).flatMap(({ mutation }) => mutation.request.scopes),
+  };
 }
 
 function settleGroup(

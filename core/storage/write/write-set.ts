@@ -17,7 +17,11 @@ import { ownerOfLease } from '../../files/run-names.ts';
 import type { Connection } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { readHolds } from '../read/holds.ts';
-import { fileSlotKey, idempotencySlotKey } from './slot-keys.ts';
+import { fileSlotKey, idempotencySlotKey, type Slot } from './slots.ts';
+import { lockLastErasure, saveLastErasure } from './erasure-number.ts';
+import { readPast, rewritePast } from './past-versions.ts';
+import type { LockedRange } from './locked-range.ts';
+import { lockRange } from './ranges.ts';
 import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { readRunSlots, type RunSlots, saveRunSlots } from '../runs/run-slots.ts';
 import type { TableMap } from '../schema/table-map.ts';
@@ -47,12 +51,6 @@ import {
   newScopeState,
 } from '../schema/records.ts';
 
-/** A row as it was read, and its state after the mutations so far. */
-export interface Slot<T> {
-  before: T | null;
-  now: T | null;
-}
-
 /** The rows that a group of mutations names, and the rows that it adds. */
 export interface WriteSet {
   scopes: Map<ScopeKey, Slot<ScopeState>>;
@@ -71,6 +69,14 @@ export interface WriteSet {
   pruned: PrunedRevision[];
   access: AccessRecord[];
   audit: NewAuditRow[];
+  /** Past versions that a redaction reads, by the key of their file, and those that it replaces. */
+  past: Map<string, readonly NewRevision[]>;
+  rewritten: NewRevision[];
+  /** The rows that an erasure or a prune may remove; such a mutation has its own transaction. */
+  range: LockedRange | null;
+  removesRange: boolean;
+  /** `null` if no mutation numbers an erasure. */
+  lastErasure: Slot<number> | null;
 }
 
 /**
@@ -133,10 +139,13 @@ export async function readWriteSet(
       else budgets.set(guard.name, scopeIdOf(request));
     }
   }
+  // Scopes first, because their rows are the lock for all others.
+  const locked = await readScopes(connection, scopes);
+  const states = await readFiles(connection, files, scopes);
   return {
-    // Scopes first, because their rows are the lock for all others.
-    ...(await readScopes(connection, scopes)),
-    files: await readFiles(connection, files, scopes),
+    ...locked,
+    files: states,
+    ...(await readErasure(connection, requests, states)),
     idempotency: await readIdempotency(connection, idempotency, scopes),
     runs: await readRunSlots(connection, runs),
     ...(await readLeases(connection, leases)),
@@ -147,6 +156,35 @@ export async function readWriteSet(
     pruned: [],
     access: [],
     audit: [],
+  };
+}
+
+/** What only redactions, prunes and erasures read. */
+async function readErasure(
+  connection: Connection,
+  requests: readonly MutateRequest[],
+  files: WriteSet['files'],
+): Promise<Pick<WriteSet, 'past' | 'rewritten' | 'range' | 'removesRange' | 'lastErasure'>> {
+  const range = requests.find((request) => request.range !== undefined)?.range;
+  if (range !== undefined && requests.length > 1) {
+    throw new MemoryError('INTERNAL', 'A range is removed in a transaction of its own.');
+  }
+  const numbersErasure = requests.some((request) => request.numbersErasure === true);
+  const past: WriteSet['past'] = new Map();
+  for (const request of requests) {
+    if (request.past === undefined) continue;
+    const slot = fileSlotKey(request.past.key);
+    past.set(
+      slot,
+      await readPast(connection, files.get(slot)?.before ?? null, request.past.versions),
+    );
+  }
+  return {
+    past,
+    rewritten: [],
+    range: range === undefined ? null : await lockRange(connection, range),
+    removesRange: false,
+    lastErasure: numbersErasure ? await lockLastErasure(connection) : null,
   };
 }
 
@@ -166,6 +204,10 @@ export async function saveWriteSet(
 ): Promise<void> {
   const files = changed(writeSet.files.values());
   const isNew = (file: FileState) => writeSet.files.get(fileSlotKey(file))?.before === null;
+
+  if (writeSet.removesRange) await writeSet.range?.remove(connection);
+  await rewritePast(connection, writeSet.rewritten);
+  if (writeSet.lastErasure !== null) await saveLastErasure(connection, writeSet.lastErasure);
 
   await replaceRecords(connection, SCOPES, changed(writeSet.scopes.values()));
   await replaceRecords(connection, HOLDS, changed(writeSet.holds.values()));

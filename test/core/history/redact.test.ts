@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RedactCurrent } from '../../../core/contracts/erasure.ts';
 import { sealContent } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
@@ -168,20 +167,22 @@ describe('a revision that is redacted', () => {
   it('is completed when the step back of the next revision still has its content', async () => {
     const { core, database, contents, ids, second } = await openWithCanary();
     const key = { scope: 'u:alice', path: 'notes.md' } as const;
-    const redactOnlyRow = ({ rows }: RedactCurrent) => ({
+    const onlyRow = { scopes: [key.scope], files: [key], past: { key, versions: [2] } };
+    await core.storage.mutate(onlyRow, (current) => ({
       result: null,
-      rows: rows.map((row) => ({
-        ...row,
-        redacted: true,
-        hash: null,
-        contentSalt: null,
-        contentSeal: sealContent(row),
-        delta: null,
-        keyframe: contents[0] ?? '',
-      })),
-      audit: null,
-    });
-    await core.storage.erasure?.redact(key, [2], redactOnlyRow);
+      writes: 0,
+      changes: {
+        past: current.past().map((row) => ({
+          ...row,
+          redacted: true,
+          hash: null,
+          contentSalt: null,
+          contentSeal: sealContent(row),
+          delta: null,
+          keyframe: contents[0] ?? '',
+        })),
+      },
+    }));
     expect((await verifyMemory(core.storage)).findings).toMatchObject([
       {
         invariant: 'I3',

@@ -3,50 +3,60 @@ import { randomUUID } from 'node:crypto';
 import type { AuditRecord, HoldRecord, ScopeKey } from '../../../../core/contracts/records.ts';
 import { accessRow, makeId, write } from '../../../support/rows.ts';
 import { MemoryError } from '../../../../core/errors.ts';
-import { alice, onStore, refusal, type StorageCase } from './storage-case.ts';
+import { alice, on, onStore, refusal, type StorageCase } from './storage-case.ts';
 
 /** The rules of redaction and erasure. */
 export function erasureCases(): StorageCase[] {
   return [
-    onStore(
-      'erasure',
-      'replaces redacted rows in one transaction, or none when it is refused',
-      async (erasure, { storage }) => {
-        for (const content of ['one', 'two', 'three']) {
-          await write(storage, alice, content);
-        }
-        const refused = erasure.redact(alice, [2, 3], () => {
-          throw new MemoryError('REVISION_NOT_REDACTABLE');
-        });
-        await refusal(refused);
-        assert.equal((await storage.inspection?.scope('u:alice'))?.redactions, 0);
-        const seen = await erasure.redact(alice, [2, 3, 9], ({ file, rows }) => ({
-          result: { version: file?.version, versions: rows.map(({ version }) => version) },
-          rows: rows.map((row) =>
-            row.version === 2
-              ? { ...row, redacted: true, hash: null, contentSalt: null }
-              : { ...row, redactedBefore: true, keyframe: null, delta: null },
-          ),
-          audit: auditRow({ action: 'revisions.redact' }),
-        }));
-        assert.deepEqual(seen, { version: 3, versions: [2, 3] });
-        assert.equal((await storage.inspection?.scope('u:alice'))?.redactions, 1);
-        const [second, third] = [
-          await storage.revisions.ofVersion(alice, 2),
-          await storage.revisions.ofVersion(alice, 3),
-        ];
-        assert.deepEqual(
-          [second?.redacted, second?.redactedBefore, second?.hash],
-          [true, false, null],
+    on('replaces redacted rows in one transaction, or none when it is refused', async (storage) => {
+      for (const content of ['one', 'two', 'three']) {
+        await write(storage, alice, content);
+      }
+      const request = {
+        scopes: [alice.scope],
+        files: [alice],
+        past: { key: alice, versions: [2, 3, 9] },
+      };
+      const refused = storage.mutate(request, () => {
+        throw new MemoryError('REVISION_NOT_REDACTABLE');
+      });
+      await refusal(refused);
+      const foreign = storage.mutate({ ...request, files: [] }, () => ({
+        result: null,
+        writes: 0,
+        changes: {},
+      }));
+      assert.equal((await refusal(foreign)).code, 'INTERNAL');
+      const seen = await storage.mutate(request, (current) => {
+        const rows = current.past();
+        const past = rows.map((row) =>
+          row.version === 2
+            ? { ...row, redacted: true, hash: null, contentSalt: null }
+            : { ...row, redactedBefore: true, keyframe: null, delta: null },
         );
-        assert.deepEqual([third?.redacted, third?.redactedBefore], [false, true]);
-        const [step] = await storage.revisions.steps(alice, { after: 2, upTo: 3 });
-        assert.deepEqual([step?.keyframe, step?.delta], [null, null]);
-        const page = { limit: 9, order: 'desc', after: null } as const;
-        const { items } = await storage.audit.list({ action: 'revisions.redact' }, page);
-        assert.equal(items.length, 1);
-      },
-    ),
+        const audit = [auditRow({ action: 'revisions.redact' })];
+        return {
+          result: rows.map(({ version }) => version),
+          writes: 0,
+          changes: { past, audit },
+        };
+      });
+      assert.deepEqual(seen, [2, 3]);
+      const [second, third] = [
+        await storage.revisions.ofVersion(alice, 2),
+        await storage.revisions.ofVersion(alice, 3),
+      ];
+      assert.deepEqual(
+        [second?.redacted, second?.redactedBefore, second?.hash],
+        [true, false, null],
+      );
+      assert.deepEqual([third?.redacted, third?.redactedBefore], [false, true]);
+      const [step] = await storage.revisions.steps(alice, { after: 2, upTo: 3 });
+      assert.deepEqual([step?.keyframe, step?.delta], [null, null]);
+      const page = { limit: 9, order: 'desc', after: null } as const;
+      const { items } = await storage.audit.list({ action: 'revisions.redact' }, page);
+      assert.equal(items.length, 1);
+    }),
 
     onStore(
       'erasure',
@@ -100,8 +110,8 @@ export function erasureCases(): StorageCase[] {
         }
         assert.deepEqual(removed, before);
         assert.equal((await storage.holds?.list(9))?.length, 1);
-        const end = { at: hold.progressAt + 9, audit: () => auditRow({}) };
-        const { number } = await erasure.end(hold, end);
+        const end = { at: hold.progressAt + 9, audit: auditRow({}), details: () => ({}) };
+        const { number = 0 } = (await erasure.end(hold, end)) ?? {};
         assert.equal(number, begun.number + 1);
         assert.deepEqual(await erasure.look(number), { latest: number, erased: [], holds: [] });
         assert.deepEqual(await storage.holds?.list(9), []);
@@ -142,7 +152,8 @@ export function erasureCases(): StorageCase[] {
         changed += page.changed;
         after = page.next;
       }
-      assert.deepEqual([seen, changed], [['a', 'b', 'c'], 1]);
+      // A row that changes is looked at again under its lock.
+      assert.deepEqual([seen, changed], [['a', 'b', 'b', 'c'], 1]);
       const page = { limit: 9, order: 'asc', after: null } as const;
       const { items } = await storage.audit.list({}, page);
       assert.deepEqual(

@@ -72,6 +72,7 @@ export function fileCases(): StorageCase[] {
         redactions: 0,
         holdId: null,
         holdKind: null,
+        uncovered: false,
       });
       const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [
