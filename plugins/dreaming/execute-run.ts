@@ -1,8 +1,8 @@
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
-import { toProposed, toReconciled, toRunning, toWritten } from './life-cycle.ts';
-import { detailsOf, type RunOperation } from './operations.ts';
+import { toInterrupted, toProposed, toRunning, toWritten } from './life-cycle.ts';
+import type { RunOperation } from './operations.ts';
 import { propose, type Proposal } from './propose.ts';
 import {
   type ActiveRun,
@@ -16,7 +16,7 @@ import {
 } from './run.ts';
 import type { DreamSettings } from './settings.ts';
 import { recordUsage, tokensLeft } from './tokens.ts';
-import { commitWrite, findWritten, planWrite, type WritePlan } from './write.ts';
+import { commitWrite, planWrite, type WritePlan } from './write.ts';
 
 /**
  * Executes a queued run until it has ended: waits for its turn, proposes, writes what may be applied
@@ -164,7 +164,7 @@ async function failRun(context: RunContext, run: ActiveRun, error: unknown): Pro
   if (failure.code === 'MODEL_FAILED' || failure.code === 'MODEL_TIMEOUT') breaker.fail();
   let ended: MemoryError | null = failure;
   try {
-    const { state } = await reconcileRun(context, run, {
+    const { state } = await endRun(context, run, {
       failure,
       // A hold of an operator is no reason to let the user wait longer.
       isFault: stop !== 'shutdown' && failure.code !== 'MEMORY_HELD',
@@ -183,14 +183,13 @@ async function failRun(context: RunContext, run: ActiveRun, error: unknown): Pro
 }
 
 /**
- * Brings a run whose work was cut off to where its own revisions say that it got: whoever wrote for
- * it may not have put that down. The caller holds the lease of the user.
+ * Ends a run whose work was cut off, unless it has ended. The caller holds the lease of the user.
  *
  * @param cause.failure what it ends with if it has failed.
  * @param cause.isFault whether the user waits before the next run.
  * @throws Stopped when the lease is lost.
  */
-export async function reconcileRun(
+export async function endRun(
   context: Pick<RunContext, 'host' | 'dreams'>,
   run: ActiveRun,
   cause: { failure: MemoryError; isFault: boolean },
@@ -198,13 +197,11 @@ export async function reconcileRun(
   const { host, dreams } = context;
   const row = await dreams.run(run.id);
   if (row === null) throw new MemoryError('RUN_NOT_FOUND');
-  const written = await findWritten(host, run, detailsOf(row).writing);
   // Also one that this version does not know: an instance of an earlier version left it.
   const states = [...DREAM_STATES, row.state];
   return await updateRun(context, run, states, (rows) => {
-    const now = host.now();
     if (rows.run.endedAt !== null) return { result: rows.run };
-    const next = toReconciled(rows, written, { ...cause, now });
+    const next = toInterrupted(rows, { ...cause, now: host.now() });
     return { ...next, result: next.run };
   });
 }

@@ -37,9 +37,7 @@ import type { TakenSnapshot } from './snapshot.ts';
  *   toExpired     completed  → completed  operations waited too long
  *   toReverted    any end    → the same   what it wrote was undone
  *
- * A run that its process left open has written nothing: toReconciled ends it. Instances of earlier
- * versions wrote in a transaction of its own: `details.writing` and the revisions of such a run tell
- * whether it was committed.
+ * A run that its process left open has written nothing: toInterrupted ends it.
  */
 
 const LEFT_BEHIND = new MemoryError(
@@ -183,18 +181,18 @@ export function toDecided(
 ): Rows {
   const { written, rejected } = decided;
   const details = detailsOf(run);
-  const { operations, writing } = details;
+  const { operations } = details;
   const next = operations.map((one) =>
     rejected.has(one.operation.number)
       ? { ...one, status: 'rejected' as const, isPreselected: false }
       : one,
   );
-  const put = withDetails(run, { ...details, operations: next, writing: null });
+  const put = withDetails(run, { ...details, operations: next });
   const settled = written === null ? put : withWritten(put, written);
   const ended = {
     ...settled,
     outcome: outcomeOf(detailsOf(settled).operations),
-    endedAt: run.endedAt ?? writing?.endedAt ?? now,
+    endedAt: run.endedAt ?? now,
   };
   const ownWriteAt = written !== null && written.applied.size > 0 ? now : user.ownWriteAt;
   const seen = {
@@ -242,31 +240,22 @@ export function toReverted(
 }
 
 /**
- * The rows of a run whose process is gone, or whose work was cut off. `written` is the write that had
- * begun, if it is committed.
+ * The rows of a run whose process is gone, or whose work was cut off: it has written nothing, since it
+ * would have ended with its write.
  */
-export function toReconciled(
+export function toInterrupted(
   rows: Rows,
-  written: WrittenOperations | null,
   cause: { failure: MemoryError; isFault: boolean; now: number },
 ): Rows {
   const { run } = rows;
-  const { now } = cause;
-  const { reviewCursor } = detailsOf(run).writing ?? {};
-  if (run.state === 'completed') {
-    // A person's decision was cut off: what it did not write waits as before.
-    return toDecided(rows, { written, rejected: new Set() }, now);
-  }
+  if (['queued', 'running'].includes(run.state)) return toFailed(rows, cause);
   if (!DREAM_STATES.includes(run.state)) {
     return toFailed({ ...rows, run: withoutProposal(run) }, { ...cause, failure: LEFT_BEHIND });
   }
-  if (run.state === 'failed') return { ...rows, run: { ...run, endedAt: run.endedAt ?? now } };
-  if (written === null) {
-    return run.state === 'canceled' ? toCanceled(rows, now) : toFailed(rows, cause);
-  }
+  // Earlier versions ended a run in a later transaction than the one that gave it its final state.
   return run.state === 'canceled'
-    ? toCanceled({ ...rows, run: withWritten(run, written) }, now)
-    : toWritten(rows, written, { reviewCursor: reviewCursor ?? rows.user.reviewCursor, now });
+    ? toCanceled(rows, cause.now)
+    : { ...rows, run: { ...run, endedAt: run.endedAt ?? cause.now } };
 }
 
 /** Throws `RUN_STATE` for a run that is in another state. */
@@ -316,7 +305,7 @@ function withWritten(run: RunRecord, written: WrittenOperations): RunRecord {
     return reason === undefined ? one : { ...one, why: reason };
   });
   const all = [...new Set([...details.written, ...paths])];
-  const put: RunDetails = { ...details, operations, written: all, writing: null };
+  const put: RunDetails = { ...details, operations, written: all };
   const filesTouched = all.filter((path) => path !== DREAM_LOG).length;
   return { ...withDetails(run, put), filesTouched, writes: run.writes + paths.length };
 }
@@ -337,7 +326,7 @@ function withoutWaiting(run: RunRecord, why: string): RunRecord {
   const operations = details.operations.map((one): RunOperation =>
     one.status === 'waiting' ? { ...one, status: 'dropped', why, isPreselected: false } : one,
   );
-  return withDetails(run, { ...details, operations, writing: null });
+  return withDetails(run, { ...details, operations });
 }
 
 /** After a run that came to its end: the watermark moves to what its snapshot had. */

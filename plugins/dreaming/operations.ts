@@ -19,22 +19,6 @@ export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'knownBy
   isUnlocated?: boolean;
 }
 
-/**
- * A write that an instance of an earlier version began: its first revision tells whether it was
- * committed.
- */
-export interface OpenWrite {
-  numbers: readonly number[];
-  /** Virtual. */
-  path: string;
-  /** Before the write. */
-  version: number;
-  /** When the run had ended before it, where a person applies operations later. */
-  endedAt: number | null;
-  /** Where the user's next run continues reading, once a run has written. */
-  reviewCursor?: string | null;
-}
-
 /** What is stored of a run beside its columns, as JSON. */
 export interface RunDetails {
   operations: readonly RunOperation[];
@@ -51,7 +35,6 @@ export interface RunDetails {
   traceId: string | null;
   /** Virtual paths of the files that the run wrote, its log too. */
   written: readonly string[];
-  writing: OpenWrite | null;
   /** Virtual paths of files that were reverted. */
   reverted: readonly string[];
 }
@@ -68,7 +51,6 @@ export function newDetails(maxWrites: number): RunDetails {
     verifier: null,
     traceId: null,
     written: [],
-    writing: null,
     reverted: [],
   };
 }

@@ -4,10 +4,9 @@ import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, readAfterWrite, toMemoryError } from '../../core/errors.ts';
 import { type DecidedRun, decideOnRun, type Decision } from './decide-on-run.ts';
 import { judgeUser } from './eligibility.ts';
-import { executeRun, reconcileRun } from './execute-run.ts';
+import { endRun, executeRun } from './execute-run.ts';
 import { claimLease, type RenewedLease } from './lease.ts';
 import { assertState, toCanceled, toExpired, toQueued } from './life-cycle.ts';
-import { detailsOf } from './operations.ts';
 import { revertRun, type RevertedRun } from './revert-run.ts';
 import {
   type ActiveRun,
@@ -82,8 +81,8 @@ export function createRuns(
     throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(id, 64) } });
   }
 
-  /** Like `find`, but reconciles an interrupted run first. */
-  async function findReconciled(id: string): Promise<RunRecord> {
+  /** Like `find`, but ends an interrupted run first. */
+  async function findEnded(id: string): Promise<RunRecord> {
     const run = await find(id);
     if (run.endedAt !== null) return run;
     await recoverUser(context, run.scope, null);
@@ -109,7 +108,7 @@ export function createRuns(
     },
 
     async decide(id, decision) {
-      const row = await findReconciled(id);
+      const row = await findEnded(id);
       const decide = (run: ActiveRun) => decideOnRun(context, run, decision);
       return await track(id, withRunLease(context, row, 'dream.apply', decide));
     },
@@ -123,11 +122,11 @@ export function createRuns(
       });
       active.get(id)?.stopping.abort(new Stopped('canceled'));
       await Promise.allSettled([...underWay].filter(([, of]) => of === id).map(([work]) => work));
-      return await readAfterWrite(() => findReconciled(id));
+      return await readAfterWrite(() => findEnded(id));
     },
 
     async revert(id, caller) {
-      const row = await findReconciled(id);
+      const row = await findEnded(id);
       const revert = (run: ActiveRun) => revertRun(context, run, caller);
       return await track(id, withRunLease(context, row, 'dream.revert', revert));
     },
@@ -263,10 +262,10 @@ async function recoverUser(
       const run = toActiveRun(context, { id, scope }, { lease, name: 'dream.recover' });
       const failure = new MemoryError('RUN_STATE', INTERRUPTED);
       try {
-        const { state } = await reconcileRun(context, run, { failure, isFault: true });
+        const { state } = await endRun(context, run, { failure, isFault: true });
         // The run left no event of its own: this one says what became of it.
         await finishRun(context, run, state === 'failed' ? failure : null);
-        host.log.info({ runId: id, state }, 'an interrupted dream run is reconciled');
+        host.log.info({ runId: id, state }, 'an interrupted dream run is ended');
       } catch (error) {
         run.trace.finish(error);
         throw error;
@@ -288,8 +287,7 @@ async function expireOperations({ host, dreams }: RunContext, days: number): Pro
       const old = items.filter(({ endedAt }) => endedAt !== null && endedAt < before);
       for (const { scope, id } of old) {
         await dreams.update({ scope, runId: id }, ({ user, run }) => {
-          // Somebody applies some of them at this moment.
-          if (run === null || detailsOf(run).writing !== null) return { result: null };
+          if (run === null) return { result: null };
           return { result: null, ...toExpired({ user, run }, days) };
         });
       }

@@ -13,7 +13,7 @@ import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { DREAM_LOG, toLogged } from './dream-log.ts';
 import type { WrittenOperations } from './life-cycle.ts';
-import { type OpenWrite, pathsOf, type RunOperation } from './operations.ts';
+import { pathsOf, type RunOperation } from './operations.ts';
 import {
   ACTOR,
   type ActiveRun,
@@ -216,26 +216,6 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
     if (page.length < PAGE) return paths;
     after = page.at(-1)?.path ?? null;
   }
-}
-
-/**
- * What became of the write that an instance of an earlier version had begun: `null` if it was not
- * committed.
- */
-export async function findWritten(
-  host: Pick<Host, 'memory'>,
-  { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
-  writing: OpenWrite | null,
-): Promise<WrittenOperations | null> {
-  if (writing === null) return null;
-  const revisions = (await host.memory.history.ofRun(scope, id)).filter(isRunsWrite);
-  const isWritten = revisions.some(
-    ({ revision }) =>
-      toUserPath(revision.path) === writing.path && revision.version === writing.version + 1,
-  );
-  if (!isWritten) return null;
-  const paths = revisions.map(({ revision }) => toUserPath(revision.path));
-  return { applied: new Set(writing.numbers), stale: new Map(), held: new Map(), paths };
 }
 
 /** Whether a revision is a write of the run, and not the revert of one. */

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { HoldRecord } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import {
   accessRow,
   decideWrite,
+  dreamRunRow,
   eventRow,
   makeId,
   makeTraceId,
@@ -17,6 +19,7 @@ import {
   type HandshakeCut,
   startFaultProxy,
 } from '../../support/fault-proxy.ts';
+import { dreamRunsOf } from '../../support/dream-runs.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
@@ -174,6 +177,118 @@ describe('a connection that is cut', () => {
       expect(kept).toEqual([2, id]);
     },
   );
+
+  describe.each(['before', 'after'] satisfies Cut[])('%s the commit', (when) => {
+    /** Cuts the commit of a change. */
+    async function cutCommit<T>(proxy: FaultProxy, change: () => Promise<T>): Promise<T> {
+      const isCut = proxy.cut(when, (sql) => sql === 'commit');
+      const result = await change();
+      await isCut;
+      return result;
+    }
+    const decisions = when === 'before' ? 2 : 1;
+
+    it('counts the tokens of a run once: the step of its row tells', async () => {
+      const { storage, proxy } = await openBehindProxy();
+      await write(storage, alice, 'text');
+      const dreams = dreamRunsOf(storage);
+      const run = dreamRunRow(alice.scope, Date.now());
+      const request = { scope: alice.scope, runId: run.id };
+      await dreams.update(request, () => ({ result: null, run }));
+      let calls = 0;
+      const spend = () =>
+        dreams.update(request, (current) => {
+          calls += 1;
+          const present = current.run ?? run;
+          const tokensUsed = current.user.tokensUsed + 100;
+          return {
+            result: tokensUsed,
+            user: { ...current.user, tokensUsed },
+            run: { ...present, inputTokens: present.inputTokens + 100 },
+          };
+        });
+      expect(await cutCommit(proxy, spend)).toBe(100);
+      expect(calls).toBe(decisions);
+      expect(await dreams.run(run.id)).toMatchObject({ inputTokens: 100 });
+      expect((await dreams.user(alice.scope))?.record?.tokensUsed).toBe(100);
+      // What only the user's row could tell stays unknown.
+      calls = 0;
+      const pause = cutCommit(proxy, () =>
+        dreams.update(request, ({ user }) => {
+          calls += 1;
+          return { result: null, user: { ...user, paused: true } };
+        }),
+      );
+      expect((await rejection(pause)).details).toEqual({ reason: 'outcome_unknown' });
+      expect(calls).toBe(1);
+    });
+
+    it('removes a run once', async () => {
+      const { storage, proxy } = await openBehindProxy();
+      await write(storage, alice, 'text');
+      const endedAt = Date.now();
+      const run = dreamRunRow(alice.scope, endedAt, { state: 'completed', endedAt });
+      const request = { scope: alice.scope, runId: run.id };
+      await dreamRunsOf(storage).update(request, () => ({ result: null, run }));
+      expect(await cutCommit(proxy, async () => storage.runs?.expire(endedAt + 1, 9))).toBe(1);
+      expect(await dreamRunsOf(storage).run(run.id)).toBe(null);
+    });
+
+    it('gives out one fence, renews and frees the lease', async () => {
+      const { storage, proxy } = await openBehindProxy();
+      const { leases } = storage;
+      const first = (await cutCommit(proxy, () => leases.claim('work', 'one', 60_000))) ?? 0;
+      expect(first).toBeGreaterThan(0);
+      expect(await cutCommit(proxy, () => leases.renew('work', first, 60_000))).toBe(true);
+      expect(await cutCommit(proxy, () => leases.claim('work', 'one', 60_000))).toBe(first + 1);
+      await cutCommit(proxy, () => leases.release('work', first + 1));
+      expect(await leases.claim('work', 'two', 60_000)).toBe(first + 2);
+    });
+
+    it('sets settings, with one audit row, and the first value of a key', async () => {
+      const { storage, proxy } = await openBehindProxy();
+      const { config } = storage;
+      const row = {
+        id: makeId(),
+        at: Date.now(),
+        action: 'test',
+        target: 'k',
+        details: {},
+        address: null,
+        traceId: null,
+      };
+      await cutCommit(proxy, () => config.set({ k: [1] }, row));
+      await cutCommit(proxy, () => config.set({ k: [2] }, null));
+      expect(await cutCommit(proxy, () => config.setIfAbsent('first', 'value'))).toBe('value');
+      expect(await config.entries('')).toEqual({ k: [2], first: 'value' });
+      const { items } = await storage.audit.list({}, { limit: 9, order: 'asc', after: null });
+      expect(items).toEqual([row]);
+    });
+
+    it('sets and removes a hold', async () => {
+      const { storage, proxy } = await openBehindProxy();
+      await write(storage, alice, 'text');
+      const hold: HoldRecord = {
+        scope: alice.scope,
+        id: makeId(),
+        kind: 'restore',
+        progressAt: 1,
+        details: {},
+      };
+      let calls = 0;
+      const change = (next: HoldRecord | null) => () =>
+        storage.mutate({ scopes: [alice.scope], files: [] }, () => {
+          calls += 1;
+          const holds = [{ scope: alice.scope, hold: next }];
+          return { result: null, writes: 0, changes: { holds } };
+        });
+      await cutCommit(proxy, change(hold));
+      expect(await storage.holds?.list(9)).toEqual([hold]);
+      await cutCommit(proxy, change(null));
+      expect(await storage.holds?.list(9)).toEqual([]);
+      expect(calls).toBe(2 * decisions);
+    });
+  });
 
   it('under a read has it asked again', async () => {
     const { storage, proxy } = await openBehindProxy();

@@ -14,6 +14,8 @@ import { sharedMariadb } from '../../../support/mariadb.ts';
 import { createDatabase } from '../../../support/mariadb-server.ts';
 import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
 import { openDatabase } from '../../../support/tables.ts';
+import { dreamRunsOf } from '../../../support/dream-runs.ts';
+import { openDreams } from '../../../plugins/dreaming/dream-service.ts';
 
 /**
  * The rows of a database as schema 12 had it, a line each. alice's history has a redaction, a prune,
@@ -44,7 +46,10 @@ async function readLines(schema: number): Promise<Line[]> {
 }
 
 /** A database of an earlier schema with the rows that it could have, by its file name or URL. */
-async function makeEarlier(schema: number): Promise<string> {
+async function makeEarlier(
+  schema: number,
+  change: (line: Line) => Line = (line) => line,
+): Promise<string> {
   const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
   const database = isMariadb
     ? await createDatabase(await sharedMariadb())
@@ -61,7 +66,7 @@ async function makeEarlier(schema: number): Promise<string> {
     migrate(connection, { from: 0, migrations }),
   );
   const tables = foldTables(migrations);
-  for (const { table, row } of await readLines(schema)) {
+  for (const { table, row } of (await readLines(schema)).map(change)) {
     const columns = tables.get(table)?.columns ?? [];
     if (columns.length === 0) continue;
     const cells = columns.flatMap(({ name }) => {
@@ -75,6 +80,42 @@ async function makeEarlier(schema: number): Promise<string> {
   await knex.destroy();
   return database;
 }
+
+/**
+ * Gives the open run of dave a write that its instance had begun and not put down: one operation that
+ * changes x.md, and one that waits for a person.
+ */
+function withOpenWrite(
+  state: 'running' | 'completed' | 'canceled',
+  isCommitted: boolean,
+): (line: Line) => Line {
+  const dave = toScopeId('u:dave');
+  return ({ table, row }) => {
+    const line = { table, row };
+    if (Number(row['scope_id']) !== dave) return line;
+    if (table === 'svc_revision' && isCommitted) {
+      return { table, row: { ...row, actor: 'dream-agent', run_id: { hex: DAVES_RUN } } };
+    }
+    if (table !== 'svc_dream_history') return line;
+    const operation = (number: number) => ({
+      operation: { number, kind: 'merge', reason: '', remove: [], add: null, sources: [] },
+      ...{ remove: [], add: null, sources: [], class: 'meaning', signals: [], verdict: null },
+      ...{ status: 'waiting', guard: null, why: null, isPreselected: true },
+    });
+    const endedAt = state === 'completed' ? ENDED_AT : null;
+    const details = {
+      ...(JSON.parse(String(row['details'])) as object),
+      operations: [operation(1), operation(2)],
+      writing: { numbers: [1], path: 'user/x.md', version: 0, endedAt, reviewCursor: 'x.md' },
+    };
+    const counts = { waiting: 0, applied: 0 };
+    return { table, row: { ...row, ...counts, state, details: JSON.stringify(details) } };
+  };
+}
+
+/** Operations wait from the end of their run on, for some days. */
+const ENDED_AT = Date.now();
+const DAVES_RUN = '018f31737a7970008352163d6d51a1d1';
 
 async function contentsOf(core: Core, userId: string): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
@@ -129,4 +170,55 @@ async function formatsOf({ storage }: Core, scope: ScopeKey): Promise<Set<number
   const page = { limit: 500, order: 'asc', after: null } as const;
   const { items } = await storage.revisions.list({ scope }, page);
   return new Set(items.map(({ hashFormat }) => hashFormat));
+}
+
+it.each([
+  {
+    state: 'running',
+    isCommitted: true,
+    run: { state: 'completed', outcome: 'waiting', applied: 1, waiting: 1, writes: 1 },
+    user: { status: 'completed', waiting: 1, reviewCursor: 'x.md', watermark: 1, filesTouched: 1 },
+  },
+  {
+    state: 'running',
+    isCommitted: false,
+    run: { state: 'failed', outcome: null, applied: 0, waiting: 0, writes: 0 },
+    user: { status: 'failed', waiting: 0, reviewCursor: null, watermark: null, filesTouched: 0 },
+  },
+  {
+    state: 'completed',
+    isCommitted: true,
+    run: { state: 'completed', applied: 1, waiting: 1, writes: 1, endedAt: ENDED_AT },
+    user: { status: 'running', waiting: 1, watermark: null, filesTouched: 1 },
+  },
+  {
+    state: 'completed',
+    isCommitted: false,
+    run: { state: 'completed', applied: 0, waiting: 2, writes: 0, endedAt: ENDED_AT },
+    user: { status: 'running', waiting: 2, watermark: null, filesTouched: 0 },
+  },
+  {
+    state: 'canceled',
+    isCommitted: true,
+    run: { state: 'canceled', outcome: 'partial', applied: 1, waiting: 0, dropped: 1, writes: 1 },
+    user: { status: 'canceled', waiting: 0, watermark: null, filesTouched: 1 },
+  },
+] as const)(
+  'settles the write that an instance of an earlier version had begun for a run that is $state: committed $isCommitted',
+  async ({ state, isCommitted, run, user }) => {
+    const database = await makeEarlier(12, withOpenWrite(state, isCommitted));
+    const service = await openDreams({ storage: openDatabase(database) });
+    // Ends runs whose process is gone.
+    expect((await service.admin('GET', 'dream/runs')).status).toBe(200);
+    const dreams = dreamRunsOf(service.core.storage);
+    const found = await dreams.run(idOf(DAVES_RUN));
+    expect(found).toMatchObject({ ...run, isWaiting: run.waiting > 0 });
+    expect(found?.endedAt).not.toBeNull();
+    expect(found?.details).not.toContain('"writing":{');
+    expect((await dreams.user('u:dave'))?.record).toMatchObject(user);
+  },
+);
+
+function idOf(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
