@@ -228,14 +228,30 @@ export interface PluginHistory {
    * Reverts all that a run wrote in one memory, file by file; a file that was written since stays as it is, and the
    * answer says so. Of `links`, `to` took lines from `from`, and stays while `from` does. Audited, with
    * the caller. Paths are physical.
+   *
+   * It may take several transactions. Where one fails, it can be asked for again: files that are
+   * reverted already are `unchanged` then.
    */
   revertRun(
     scope: ScopeKey,
     runId: string,
-    options: { caller: AuditCaller; links?: readonly { from: string; to: string }[] },
+    options: RevertRunOptions,
   ): Promise<readonly RevertedFile[]>;
   /** A unified diff; `null` stands for a file that is not there. */
   diff(before: string | null, after: string | null, path: string): string;
+}
+
+/** How a run is reverted. */
+export interface RevertRunOptions {
+  caller: AuditCaller;
+  links?: readonly { from: string; to: string }[];
+  /** Must hold when the last files are written. */
+  lease?: Lease['guard'];
+  /**
+   * Changes the plugin's run in the last transaction, as `with` of a write does. It gets what became of
+   * all files.
+   */
+  with?(files: readonly RevertedFile[], current: RunCurrent): RunChange;
 }
 
 /** A revision of a run. `contents` is `null` where they are pruned or redacted. */

@@ -1,8 +1,9 @@
 import { toAuditRecord } from '../telemetry/audit.ts';
 import type { AuditCaller as AdminCaller } from '../contracts/plugin.ts';
 import type { FileKey } from '../contracts/records.ts';
+import type { Guard } from '../contracts/storage.ts';
 import { noTrace } from '../telemetry/tracer.ts';
-import type { Commit, CommitDependencies } from './commit.ts';
+import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
 import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';
 import {
@@ -64,6 +65,9 @@ export interface RestoreOptions {
   qualifies: boolean;
   /** Set for a part of work for which all other writes of the user wait. */
   held?: HeldWrite | undefined;
+  /** A run that changes with the files, in the same transaction, and what must hold for it. */
+  run?: WrittenRun<AdminWritten[]> | undefined;
+  guards?: readonly Guard[] | undefined;
   /**
    * The last erasure that was known when the earlier contents began to be read. Not needed with `held`,
    * which keeps all others out.
@@ -102,7 +106,7 @@ export function createAdminFiles(
 
     async restore(restorations, options, caller) {
       const { reason, target, qualifies, held, knownErasure } = options;
-      const { action = 'revisions.revert', details } = options;
+      const { action = 'revisions.revert', details, run, guards } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
         key,
         ifVersion,
@@ -110,7 +114,13 @@ export function createAdminFiles(
       }));
       const keys = prepared.map(({ key }) => key);
       const facts = { ...caller, action, target, details, knownErasure };
-      const write = { ...adminWrite<AdminWritten[]>(keys, facts), held, triggersDream: qualifies };
+      const write = {
+        ...adminWrite<AdminWritten[]>(keys, facts),
+        held,
+        run,
+        guards,
+        triggersDream: qualifies,
+      };
       return commit(write, (draft) => {
         // Deletes first, so that reverting a move inside a full scope stays within its quota.
         const order = [...prepared].sort(

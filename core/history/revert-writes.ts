@@ -1,8 +1,10 @@
 import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contracts/admin.ts';
 import type { FileState, RevisionRecord } from '../contracts/records.ts';
-import type { RevisionFilter, Storage } from '../contracts/storage.ts';
+import type { RunCurrent, RunDecision } from '../contracts/runs.ts';
+import type { Guard, RevisionFilter, Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
+import type { WrittenRun } from '../files/commit.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { groupBy } from '../lists/group-by.ts';
 import { readRows } from '../lists/page.ts';
@@ -31,6 +33,15 @@ export interface RevertLink {
   to: string;
 }
 
+/** The end of a run's revert: it changes the rows of the run in the transaction of the last batch. */
+export interface RevertEnd extends Pick<WrittenRun<unknown>, 'key'> {
+  guards?: readonly Guard[] | undefined;
+  /** Gets what became of all files; synchronous and pure. */
+  change(current: RunCurrent, files: readonly RevertedFile[]): Omit<RunDecision<unknown>, 'result'>;
+  /** Called once the rows are changed. Without it, the last batch had nothing to write. */
+  ended(): void;
+}
+
 /** The selected revisions of a file, oldest first. */
 type Selected = readonly RevisionRecord[];
 /** Files that moves link: they are reverted together or not at all. */
@@ -53,7 +64,11 @@ type Unit = readonly Selected[];
 export async function revertWrites(
   parts: HistoryParts,
   selection: RevertSelection,
-  { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
+  {
+    caller,
+    links = [],
+    end,
+  }: { caller: AdminCaller; links?: readonly RevertLink[]; end?: RevertEnd | undefined },
 ): Promise<RevertWritesAnswer> {
   const knownErasure = parts.erasures.latest();
   const { filter, target } = await withRunScope(parts.storage, parseSelection(selection));
@@ -65,19 +80,36 @@ export async function revertWrites(
   const units = toUnits(groups);
   await pause();
   let held = await findHeld(parts, groups, links);
+  const files: RevertedFile[] = [];
   const work: BatchWork<Unit, RevertedFile> = {
     async plan(unit) {
       const plans: Plan<RevertedFile>[] = [];
       for (const selected of unit) plans.push(await planFile(parts, selected, { held, diffs }));
       return plans;
     },
-    async write(restorations, [first]) {
+    async write(restorations, written, outcomes) {
+      const [first] = written;
+      const isLast = written.at(-1) === units.at(-1);
       // Reverting a dream must not trigger another dream.
       const qualifies = first?.[0]?.[0]?.actor !== 'dream-agent';
       const reason = `Reverts ${target}.`;
       try {
         const options = { reason, target, qualifies, knownErasure };
-        return await parts.files.restore(restorations, options, caller);
+        if (end === undefined || !isLast) {
+          return await parts.files.restore(restorations, options, caller);
+        }
+        const { key, guards, change } = end;
+        const run: WrittenRun<unknown> = {
+          key,
+          change: (current) => change(current, [...files, ...outcomes]),
+        };
+        const restored = await parts.files.restore(
+          restorations,
+          { ...options, run, guards },
+          caller,
+        );
+        end.ended();
+        return restored;
       } catch (error) {
         const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
         if (isConflict) held = await findHeld(parts, groups, links);
@@ -85,7 +117,6 @@ export async function revertWrites(
       }
     },
   };
-  const files: RevertedFile[] = [];
   try {
     for await (const batch of toBatches(units, (unit) => work.plan(unit))) {
       files.push(

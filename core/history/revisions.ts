@@ -33,7 +33,7 @@ import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
 import { revertRevision } from './revert-revision.ts';
-import { type RevertLink, revertWrites } from './revert-writes.ts';
+import { type RevertEnd, type RevertLink, revertWrites } from './revert-writes.ts';
 import { listReadBefore } from './read-before.ts';
 import type { HistoryParts } from './history-parts.ts';
 import {
@@ -91,7 +91,7 @@ export interface Revisions {
   revertWrites(
     selection: RevertSelection,
     caller: AdminCaller,
-    links?: readonly RevertLink[],
+    options?: { links?: readonly RevertLink[]; end?: RevertEnd | undefined },
   ): Promise<RevertWritesAnswer>;
   /** Takes the content of a revision out of the history for good; see `redact.ts`. */
   redact(id: string, request: RedactRequest, caller: AdminAuthor): Promise<RedactAnswer>;
@@ -182,8 +182,8 @@ export function createRevisions(
       return await toBlameAnswer(ranges, { log: storage.log, oldestAt });
     },
 
-    revertWrites: (selection, caller, links = []) =>
-      revertWrites(parts, selection, { caller, links }),
+    revertWrites: (selection, caller, options = {}) =>
+      revertWrites(parts, selection, { caller, ...options }),
 
     async revert(id, options, caller) {
       const knownErasure = deps.erasures.latest();

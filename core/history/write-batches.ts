@@ -36,8 +36,15 @@ export function leave<Kind extends FileOutcome['outcome']>(
 export interface BatchWork<Unit, Outcome> {
   /** Plans the files of a unit; called again when one of them was written meanwhile. */
   plan(unit: Unit): Promise<Plan<Outcome>[]>;
-  /** Writes in one transaction, all or nothing. */
-  write(restorations: Restoration[], units: readonly Unit[]): Promise<readonly AdminWritten[]>;
+  /**
+   * Writes in one transaction, all or nothing. `outcomes` has what becomes of the files of these units,
+   * and of those of the batch that were written before.
+   */
+  write(
+    restorations: Restoration[],
+    units: readonly Unit[],
+    outcomes: readonly Outcome[],
+  ): Promise<readonly AdminWritten[]>;
 }
 
 /** Splits units into batches of at most 100 files and 2 MB; a larger unit is a batch of its own. */
@@ -83,6 +90,7 @@ export interface PlannedUnit<Unit, Outcome> {
 export async function writeBatch<Unit, Outcome extends FileOutcome>(
   work: BatchWork<Unit, Outcome>,
   batch: readonly PlannedUnit<Unit, Outcome>[],
+  before: readonly Outcome[] = [],
 ): Promise<Outcome[]> {
   let units = batch;
   for (let tries = 1; ; tries += 1) {
@@ -94,6 +102,7 @@ export async function writeBatch<Unit, Outcome extends FileOutcome>(
         ...(await work.write(
           due,
           units.map(({ unit }) => unit),
+          [...before, ...plans.map(({ outcome }) => outcome)],
         )),
       ];
       return plans.map(({ outcome, restoration }) => {
@@ -117,13 +126,15 @@ export async function writeBatch<Unit, Outcome extends FileOutcome>(
         );
       }
       const half = Math.ceil(units.length / 2);
-      const first = await writeBatch(work, units.slice(0, half));
-      return [...first, ...(await writeBatch(work, units.slice(half)))];
+      const first = await writeBatch(work, units.slice(0, half), before);
+      const rest = await writeBatch(work, units.slice(half), [...before, ...first]);
+      return [...first, ...rest];
     }
   }
 }
 
 /** Whether no further write can succeed for now. A memory that is held concerns one user. */
 function endsAll({ code, retryable, details }: MemoryError): boolean {
-  return (retryable && code !== 'MEMORY_HELD') || details?.['reason'] === 'hold_lost';
+  const isLost = ['hold_lost', 'lease_lost'].includes(String(details?.['reason']));
+  return (retryable && code !== 'MEMORY_HELD') || isLost;
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  AuditFacts,
   Host,
   HostMemory,
   HostModels,
@@ -12,16 +11,20 @@ import type {
   PluginHistory,
   PluginParts,
   PluginRuns,
+  RevertRunOptions,
+  RunChange,
   RunTrace,
   TracedRun,
 } from '../contracts/plugin.ts';
-import type { AuditRecord, EventRecord } from '../contracts/records.ts';
+import type { RevertedFile } from '../contracts/admin.ts';
+import type { EventRecord, ScopeKey } from '../contracts/records.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
-import type { RunRecord } from '../contracts/runs.ts';
+import type { RunDecision, RunRecord } from '../contracts/runs.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ToolDefinition, ToolRunner } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { MemoryError } from '../errors.ts';
+import type { RevertEnd } from '../history/revert-writes.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
@@ -53,7 +56,7 @@ export interface PluginHooks {
 export interface PluginHostDependencies {
   storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs'>;
   files: HostFiles;
-  history: PluginHistory;
+  history: HostHistory;
   tools: ToolRunner;
   log: Logger;
   now: () => number;
@@ -69,6 +72,15 @@ export interface PluginHostDependencies {
   addExporter(exporter: TraceExporter): void;
   /** For tests; default 10 s for a hook and 120 s for a tool. */
   timeLimits?: { hookMs: number; callMs: number };
+}
+
+/** What changed in memory files, for all plugins. */
+export interface HostHistory extends Omit<PluginHistory, 'revertRun'> {
+  revertRun(
+    scope: ScopeKey,
+    runId: string,
+    options: Pick<RevertRunOptions, 'caller' | 'links'> & { end?: RevertEnd | undefined },
+  ): Promise<readonly RevertedFile[]>;
 }
 
 const API_VERSION: Plugin['apiVersion'] = 2;
@@ -104,7 +116,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     models: deps.models,
     memory: Object.freeze({
       ...readMemory(deps.storage),
-      history: deps.history,
+      history: pluginHistory(plugin, deps),
       async logReads(files, options) {
         checkRunId(options.runId);
         await deps.files.hostReads(files, options);
@@ -293,14 +305,48 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
   } satisfies PluginConfig);
 }
 
+/** A run that is reverted ends with the last files, or alone where the last ones are as they were. */
+function pluginHistory({ name }: Plugin, deps: PluginHostDependencies): PluginHistory {
+  return Object.freeze({
+    ...deps.history,
+    async revertRun(scope, runId, { caller, links = [], lease, with: change }) {
+      if (change === undefined) return deps.history.revertRun(scope, runId, { caller, links });
+      let hasEnded = false;
+      const end: RevertEnd = {
+        key: { plugin: name, scope, id: runId },
+        guards: lease === undefined ? undefined : [lease],
+        change: (current, files) => withAudit(change(files, current), deps),
+        ended: () => (hasEnded = true),
+      };
+      const files = await deps.history.revertRun(scope, runId, { caller, links, end });
+      if (hasEnded) return files;
+      const store = deps.storage.runs?.of(name);
+      if (store === undefined) throw new MemoryError('INTERNAL', 'The storage keeps no runs.');
+      const request = { scope, runId, ...(lease === undefined ? {} : { lease }) };
+      await store.update(request, (current) => ({
+        result: null,
+        ...withAudit(change(files, current), deps),
+      }));
+      return files;
+    },
+  } satisfies PluginHistory);
+}
+
+/** The rows of a run's change, with the audit row of its facts. */
+function withAudit(
+  { audit, ...rows }: RunChange,
+  deps: PluginHostDependencies,
+): Omit<RunDecision<unknown>, 'result'> {
+  if (audit === undefined) return rows;
+  const { caller, ...facts } = audit;
+  const { address, traceId } = caller;
+  return { ...rows, audit: toAuditRecord(deps.ids, { ...facts, address, traceId }) };
+}
+
 /** The plugin's own rows, each change that a person asked for with its audit row. */
 function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns | null {
   const store = deps.storage.runs?.of(name);
   if (store === undefined) return null;
-  function toAudit({ action, target, details, caller }: AuditFacts): AuditRecord {
-    const { address, traceId } = caller;
-    return toAuditRecord(deps.ids, { action, target, details, address, traceId });
-  }
   return Object.freeze({
     create: ({ id, userId }) => toNewRun({ id, userId, plugin: name, createdAt: deps.now() }),
     userLease: (userId) => userLeaseOf(name, userId),
@@ -313,8 +359,8 @@ function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns 
     countWaiting: () => store.countWaiting(),
     update: (request, decide) =>
       store.update(request, (current) => {
-        const { audit, ...decision } = decide(current);
-        return audit === undefined ? decision : { ...decision, audit: toAudit(audit) };
+        const { result, ...change } = decide(current);
+        return { result, ...withAudit(change, deps) };
       }),
   } satisfies PluginRuns);
 }

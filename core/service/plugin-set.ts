@@ -1,10 +1,10 @@
-import type { Plugin, PluginHistory } from '../contracts/plugin.ts';
+import type { Plugin } from '../contracts/plugin.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import { MemoryError } from '../errors.ts';
 import { toUserId } from '../files/paths.ts';
 import { unifiedDiff } from '../history/delta/unified-diff.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { createPluginHost, type PluginHooks } from '../host/host.ts';
+import { createPluginHost, type HostHistory, type PluginHooks } from '../host/host.ts';
 import { assertSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
 import type { Tools } from '../tools/run-tool.ts';
@@ -119,13 +119,13 @@ export class PluginSet {
   }
 }
 
-function toPluginHistory(revisions: Revisions): PluginHistory {
+function toPluginHistory(revisions: Revisions): HostHistory {
   return {
     lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
     ofRun: (scope, runId) => revisions.ofRun(scope, runId),
-    async revertRun(scope, runId, { caller, links = [] }) {
+    async revertRun(scope, runId, { caller, ...options }) {
       const selection = { runId, userId: toUserId(scope) ?? '' };
-      return (await revisions.revertWrites(selection, caller, links)).files;
+      return (await revisions.revertWrites(selection, caller, options)).files;
     },
     diff: (before, after, path) => unifiedDiff(before, after, { path }),
   };

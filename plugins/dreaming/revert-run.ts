@@ -6,7 +6,7 @@ import { toPhysicalPath, belowUser } from '../../core/plugin.ts';
 import { DREAM_LOG, withoutEntry } from './dream-log.ts';
 import { assertState, toReverted } from './life-cycle.ts';
 import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
-import { type ActiveRun, checkStop, type RunContext, updateRun } from './run.ts';
+import { type ActiveRun, checkStop, type RunContext, toRows, updateRun } from './run.ts';
 import { toPhysical, toVirtual } from './views.ts';
 import { isRunsWrite } from './write.ts';
 
@@ -32,8 +32,8 @@ const isApplied = ({ status }: RunOperation): boolean => status === 'applied';
 
 /**
  * Undoes what a run wrote, as core does it for any writes: file by file, and only where nobody wrote
- * since. From the log of dreaming, only the entries of the run are removed. A revert that was
- * interrupted can be asked for again.
+ * since. From the log of dreaming, the entries of the run are removed first, and no others. The run's
+ * row changes with the last files. A revert that was interrupted before that can be asked for again.
  *
  * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is reverted, or has not ended.
  */
@@ -51,30 +51,52 @@ export async function revertRun(
     return { result: detailsOf(present).operations, audit };
   });
   checkStop(run);
+  const log = await takeOutEntries(host, run, writes);
   const links = operations.filter(isApplied).flatMap(toLinks);
-  const physical = links.map(({ from, to }) => ({
-    from: toPhysical(from, run.userId),
-    to: toPhysical(to, run.userId),
-  }));
-  const found = await host.memory.history.revertRun(run.scope, run.id, { caller, links: physical });
-  const known = new Set(found.map(({ path }) => path));
-  const pruned = [...new Set(operations.filter(isApplied).flatMap(pathsOf))]
-    .map((path) => toPhysical(path, run.userId))
-    .filter((path) => !known.has(path));
-  const files = await Promise.all([
-    ...found.map((file) =>
-      isLog(run, file) ? takeOutEntries(host, run, { file, writes }) : Promise.resolve(file),
-    ),
-    ...pruned.map((path) => Promise.resolve({ path, ...GONE })),
-  ]);
-  const toPath = ({ path }: RevertedFile) => toVirtual(path, run.userId);
-  const left = new Set(files.filter(isLeft).map(toPath));
-  const reverted = new Set(files.filter((file) => !isLeft(file)).map(toPath));
-  const ended = await updateRun(context, run, REVERTIBLE, (rows) => {
-    const next = toReverted(rows, { reverted, left }, host.now());
-    return { ...next, result: next.run };
+  const touched = [...new Set(operations.filter(isApplied).flatMap(pathsOf))];
+  const toFiles = (found: readonly RevertedFile[]): RevertedFile[] => {
+    const known = new Set(found.map(({ path }) => path));
+    const pruned = touched
+      .map((path) => toPhysical(path, run.userId))
+      .filter((path) => !known.has(path));
+    return [
+      ...found.map((file) => (isLog(run, file) ? withLog(file, log) : file)),
+      ...pruned.map((path) => ({ path, ...GONE })),
+    ];
+  };
+  let ended: RunRecord | null = null;
+  const found = await host.memory.history.revertRun(run.scope, run.id, {
+    caller,
+    links: links.map(({ from, to }) => ({
+      from: toPhysical(from, run.userId),
+      to: toPhysical(to, run.userId),
+    })),
+    lease: run.lease.guard,
+    with(files, current) {
+      const next = toReverted(
+        toRows(current, REVERTIBLE),
+        outcomeOf(run, toFiles(files)),
+        host.now(),
+      );
+      ended = next.run;
+      return next;
+    },
   });
-  return { run: ended, files };
+  run.lease.noteProgress();
+  if (ended === null) throw new MemoryError('INTERNAL', 'A revert left its run as it was.');
+  return { run: ended, files: toFiles(found) };
+}
+
+/** Virtual paths of the files that were reverted, and of those that stay. */
+function outcomeOf(
+  { userId }: ActiveRun,
+  files: readonly RevertedFile[],
+): { reverted: ReadonlySet<string>; left: ReadonlySet<string> } {
+  const toPath = ({ path }: RevertedFile) => toVirtual(path, userId);
+  return {
+    left: new Set(files.filter(isLeft).map(toPath)),
+    reverted: new Set(files.filter((file) => !isLeft(file)).map(toPath)),
+  };
 }
 
 /** Whether the revert has left a file as the run wrote it. */
@@ -95,15 +117,25 @@ function isLog({ scope }: ActiveRun, { path }: RevertedFile): boolean {
   return path === toPhysicalPath({ scope, path: belowUser(DREAM_LOG) });
 }
 
+/** What became of the log. */
+type LogOutcome = Pick<RevertedFile, 'outcome' | 'why'> &
+  Partial<Pick<RevertedFile, 'version' | 'revisionId'>>;
+
+/** Core leaves a log that others wrote to: its entries were taken out, or there were none. */
+function withLog(file: RevertedFile, log: LogOutcome | null): RevertedFile {
+  if (log !== null) return { ...file, ...log };
+  return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
+}
+
 /**
  * Removes the entries of a run from the log, whatever other runs wrote to it since. Code wrote the
- * entries, so code can find them.
+ * entries, so code can find them. `null` where the log has none.
  */
 async function takeOutEntries(
   host: Host,
   run: ActiveRun,
-  { file, writes }: { file: RevertedFile; writes: readonly RunRevision[] },
-): Promise<RevertedFile> {
+  writes: readonly RunRevision[],
+): Promise<LogOutcome | null> {
   const path = belowUser(DREAM_LOG);
   for (let tries = 1; ; tries += 1) {
     const log = await host.memory.read(run.scope, path);
@@ -112,31 +144,27 @@ async function takeOutEntries(
       if (revision.path !== path || rest === null) continue;
       const left = withoutEntry(rest, contents?.after ?? '', run.id);
       if (left === 'changed') {
-        const why = 'The entry of this run was changed since.';
-        return { ...file, outcome: 'changed_since', why };
+        return { outcome: 'changed_since', why: 'The entry of this run was changed since.' };
       }
       rest = left;
     }
-    if (log === null || rest === log.content) {
-      return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
-    }
+    if (log === null || rest === log.content) return null;
     try {
-      const change = {
-        userId: run.userId,
-        path: DREAM_LOG,
-        content: rest,
-        ifVersion: log.version,
-        reason: `Reverts dream run ${run.id}.`,
-        isRevert: true,
-      };
-      const [written] = await host.write([change], {
-        actor: 'admin',
-        runId: run.id,
-        trace: run.trace,
-        guards: [run.lease.guard],
-      });
+      const [written] = await host.write(
+        [
+          {
+            userId: run.userId,
+            path: DREAM_LOG,
+            content: rest,
+            ifVersion: log.version,
+            reason: `Reverts dream run ${run.id}.`,
+            isRevert: true,
+          },
+        ],
+        { actor: 'admin', runId: run.id, trace: run.trace, guards: [run.lease.guard] },
+      );
       const { version = null, revisionId = null } = written ?? {};
-      return { ...file, outcome: 'reverted', version, revisionId, why: null };
+      return { outcome: 'reverted', why: null, version, revisionId };
     } catch (error) {
       // Other runs only add entries, so that another try will do.
       const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';

@@ -56,6 +56,23 @@ describe('an undoing whose answer is lost', () => {
     expect(await auditOf(service)).toHaveLength(2);
   });
 
+  it('has ended with its last files, though nobody was told', async () => {
+    const { service, run, failAfter, heal } = await openFailing();
+    // The log, then all files.
+    failAfter(2);
+    const failed = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(failed.json.error.code).toBe('STORAGE_UNAVAILABLE');
+    heal();
+    await expectAllUndone(service);
+    const { json: found } = await service.admin('GET', `dream/runs/${run.id}`);
+    expect(found).toMatchObject({ state: 'completed', outcome: 'reverted', endedAt: run.endedAt });
+    expect(found.files.map((file: { status: string }) => file.status)).toEqual(
+      Array.from({ length: 4 }, () => 'reverted'),
+    );
+    const again = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(again.json.error).toMatchObject({ code: 'RUN_STATE', details: { outcome: 'reverted' } });
+  });
+
   it('leaves alone what somebody wrote since', async () => {
     const { service, run, failAfter, heal } = await openFailing();
     failAfter(1);
@@ -242,6 +259,19 @@ describe('undoing a run', () => {
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json).toMatchObject({ outcome: 'reverted', left: [] });
     await expectAllUndone(service);
+  });
+
+  it('ends the run also where nothing is left to be written', async () => {
+    const service = await openDreams();
+    const [id] = await dreamOfEach(service, 'alice', ['user/inbox.md']);
+    const twice = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+    await service.write('alice', 'user/inbox.md', twice);
+    await service.write('alice', LOG, '# Dream log\n\nCleared.\n');
+    const { json } = await service.admin('POST', `dream/runs/${id}/revert`, {});
+    expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+    const { json: run } = await service.admin('GET', `dream/runs/${id}`);
+    expect(run.outcome).toBe('reverted');
+    expect((await service.admin('GET', 'revisions?action=revert')).json.items).toEqual([]);
   });
 
   it('leaves moved lines where they are, when the revision of the file that they left is pruned', async () => {

@@ -1,6 +1,6 @@
-import type { KnexConnection, Row } from '../../dialect.ts';
+import type { Connection, Row, SqlValue } from '../../dialect.ts';
 import { column, integer, type Migration } from '../migration.ts';
-import { toInteger, toText } from '../rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../rows.ts';
 
 /** Runs that are settled at once. */
 const BATCH = 50;
@@ -44,15 +44,14 @@ interface Operation {
 }
 
 /** Repeatable: a run that was settled has no open write any more. */
-async function settleWrites({ knex }: KnexConnection): Promise<void> {
+async function settleWrites(connection: Connection): Promise<void> {
   for (;;) {
-    const rows = (await knex('svc_dream_history')
-      .whereNull('ended_at')
-      .where('details', 'like', '%"writing":{%')
-      .orderBy('id')
-      .limit(BATCH)
-      .select('scope_id', 'id', 'state', 'watermark', 'details')) as Row[];
-    for (const row of rows) await settleWrite(knex, row);
+    const rows = await connection.all(
+      'select scope_id, id, state, watermark, details from svc_dream_history' +
+        ' where ended_at is null and details like \'%"writing":{%\' order by id limit ?',
+      [BATCH],
+    );
+    for (const row of rows) await settleWrite(connection, row);
     if (rows.length < BATCH) return;
   }
 }
@@ -61,18 +60,16 @@ async function settleWrites({ knex }: KnexConnection): Promise<void> {
  * The revisions of the run tell whether its write was committed. A run that wrote has ended; one that
  * wrote nothing is left open, and ends as any run whose process is gone.
  */
-async function settleWrite(knex: KnexConnection['knex'], row: Row): Promise<void> {
-  const scope = { scope_id: toInteger(row['scope_id']) };
-  const run = { ...scope, id: row['id'] as Uint8Array };
-  const now = Date.now();
+async function settleWrite(connection: Connection, row: Row): Promise<void> {
+  const scopeId = toInteger(row['scope_id']);
+  const id = row['id'] as Uint8Array;
+  const state = toText(row['state']);
   // eslint-disable-next-line no-restricted-syntax -- this service wrote it
   const { writing, ...details } = JSON.parse(toText(row['details'])) as Details;
-  const revisions = await listRevisions(knex, run);
+  const revisions = await listRevisions(connection, scopeId, id);
   const isWritten = revisions.some(
     ({ path, version }) => path === writing.path && version === writing.version + 1,
   );
-  const state = toText(row['state']);
-  const isDecision = state === 'completed';
   const operations = details.operations.map((one): Operation => {
     const isApplied = isWritten && writing.numbers.includes(one.operation.number);
     if (isApplied) return { ...one, status: 'applied', why: null, isPreselected: false };
@@ -81,63 +78,89 @@ async function settleWrite(knex: KnexConnection['knex'], row: Row): Promise<void
   });
   const paths = revisions.map(({ path }) => path);
   const written = [...new Set([...(details.written ?? []), ...paths])];
+  const settled = JSON.stringify({ ...details, operations, written, writing: null });
+  // A person who applied operations of a run has not opened it again.
+  const hasEnded = isWritten || state === 'completed';
+  if (!hasEnded) {
+    await connection.run('update svc_dream_history set details = ? where scope_id = ? and id = ?', [
+      settled,
+      scopeId,
+      id,
+    ]);
+    return;
+  }
+  const now = Date.now();
   const filesTouched = written.filter((path) => path !== DREAM_LOG).length;
+  const user = { scopeId, id, now, filesTouched };
+  // The user's row first: once the run has changed, it is not looked at again.
+  if (isWritten) await settleUser(connection, user, { state, row, writing });
   const count = (status: string) => operations.filter((one) => one.status === status).length;
   const waiting = count('waiting');
-  const kept = JSON.stringify({ ...details, operations, written, writing: null });
-  const end = {
-    state: state === 'running' ? 'completed' : state,
-    outcome: state === 'canceled' ? 'partial' : outcomeOf(operations),
-    ended_at: writing.endedAt ?? now,
-    applied: count('applied'),
-    waiting,
-    is_waiting: waiting > 0 ? 1 : 0,
-    dropped: count('dropped'),
-    files_touched: filesTouched,
-    writes: revisions.length,
-  };
-  // The user's row first: once the run has changed, it is not looked at again.
-  const user = knex('svc_dream_run').where(scope);
-  if (isWritten) {
-    await user.clone().update({ own_write_at: now });
-    await user.clone().where('run_id', run.id).update({ files_touched: filesTouched });
-  }
-  if (isWritten && !isDecision) {
-    const isCompleted = state === 'running';
-    await user.clone().update({
-      status: end.state,
-      last_run_at: now,
-      error: null,
-      ...(isCompleted ? { watermark: row['watermark'], failures: 0, retry_at: null } : {}),
-      ...(isCompleted && writing.reviewCursor !== undefined
-        ? { review_cursor: writing.reviewCursor }
-        : {}),
-    });
-  }
-  await knex('svc_dream_history')
-    .where(run)
-    .update({ details: kept, ...(isWritten || isDecision ? end : {}) });
+  await connection.run(
+    'update svc_dream_history set state = ?, outcome = ?, ended_at = ?, applied = ?, waiting = ?,' +
+      ' is_waiting = ?, dropped = ?, files_touched = ?, writes = ?, details = ?' +
+      ' where scope_id = ? and id = ?',
+    [
+      state === 'canceled' ? 'canceled' : 'completed',
+      state === 'canceled' ? 'partial' : outcomeOf(operations),
+      writing.endedAt ?? now,
+      count('applied'),
+      waiting,
+      waiting > 0 ? 1 : 0,
+      count('dropped'),
+      filesTouched,
+      revisions.length,
+      settled,
+      scopeId,
+      id,
+    ],
+  );
   // Counted anew, so that a repeat counts the same.
-  const all = knex('svc_dream_history as h')
-    .whereRaw('h.scope_id = svc_dream_run.scope_id')
-    .whereNull('h.plugin')
-    .select(knex.raw('coalesce(sum(h.waiting), 0)'));
-  await user.clone().update({ waiting: all });
+  await connection.run(
+    'update svc_dream_run set waiting = (select coalesce(sum(h.waiting), 0)' +
+      ' from svc_dream_history h where h.scope_id = svc_dream_run.scope_id and h.plugin is null)' +
+      ' where scope_id = ?',
+    [scopeId],
+  );
+}
+
+/** What the user's row gets from a run that has written. */
+async function settleUser(
+  connection: Connection,
+  user: { scopeId: number; id: Uint8Array; now: number; filesTouched: number },
+  { state, row, writing }: { state: string; row: Row; writing: Details['writing'] },
+): Promise<void> {
+  const { scopeId, id, now, filesTouched } = user;
+  const change = (changes: string, values: readonly SqlValue[]) =>
+    connection.run(`update svc_dream_run set ${changes} where scope_id = ?`, [...values, scopeId]);
+  await change('own_write_at = ?', [now]);
+  await connection.run(
+    'update svc_dream_run set files_touched = ? where scope_id = ? and run_id = ?',
+    [filesTouched, scopeId, id],
+  );
+  if (state === 'completed') return;
+  const status = state === 'canceled' ? state : 'completed';
+  await change('status = ?, last_run_at = ?, error = null', [status, now]);
+  if (state === 'canceled') return;
+  await change('watermark = ?, failures = 0, retry_at = null', [toIntegerOrNull(row['watermark'])]);
+  if (writing.reviewCursor !== undefined) {
+    await change('review_cursor = ?', [writing.reviewCursor]);
+  }
 }
 
 /** What a run wrote, by virtual paths: not what undid it. */
 async function listRevisions(
-  knex: KnexConnection['knex'],
-  { scope_id, id }: { scope_id: number; id: Uint8Array },
+  connection: Connection,
+  scopeId: number,
+  id: Uint8Array,
 ): Promise<{ path: string; version: number }[]> {
-  const rows = (await knex('svc_revision as r')
-    .join('svc_file as f', (files) => {
-      files.on('f.scope_id', 'r.scope_id').andOn('f.file_no', 'r.file_no');
-    })
-    .where({ 'r.scope_id': scope_id, 'r.run_id': id, 'r.actor': 'dream-agent' })
-    .whereNot('r.action', 'revert')
-    .orderBy('r.id')
-    .select('f.path', 'r.version')) as Row[];
+  const rows = await connection.all(
+    'select f.path, r.version from svc_revision r' +
+      ' join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no' +
+      " where r.scope_id = ? and r.run_id = ? and r.actor = 'dream-agent'" +
+      " and r.action <> 'revert' order by r.id",
+    [scopeId, id],
+  );
   return rows.map((row) => ({
     path: `user/${toText(row['path'])}`,
     version: toInteger(row['version']),

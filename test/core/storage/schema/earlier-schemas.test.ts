@@ -99,8 +99,16 @@ function withOpenWrite(
     if (table !== 'svc_dream_history') return line;
     const operation = (number: number) => ({
       operation: { number, kind: 'merge', reason: '', remove: [], add: null, sources: [] },
-      ...{ remove: [], add: null, sources: [], class: 'meaning', signals: [], verdict: null },
-      ...{ status: 'waiting', guard: null, why: null, isPreselected: true },
+      remove: [],
+      add: null,
+      sources: [],
+      class: 'meaning',
+      signals: [],
+      verdict: null,
+      status: 'waiting',
+      guard: null,
+      why: null,
+      isPreselected: true,
     });
     const endedAt = state === 'completed' ? ENDED_AT : null;
     const details = {
