@@ -1,9 +1,9 @@
 import {
   type Bench,
   CALLERS,
+  caughtUp,
   type Entrant,
   type Opened,
-  prepared,
   type Suite,
 } from './support/bench.ts';
 import type { NoteSet } from './support/notes.ts';
@@ -116,15 +116,4 @@ function alone(bench: Bench, opened: Opened, operation: string): Entrant {
 
 function aloneName({ name }: Opened): string {
   return `${name}, one caller`;
-}
-
-/**
- * A turn is a burst, as over HTTP: what the last one left to be indexed is done before it. The clock
- * by which the indexer loses its patience goes on while a contestant is stopped.
- */
-function caughtUp(entrant: Entrant, { party }: Opened): Entrant {
-  if (party === null) return entrant;
-  return prepared(entrant, () =>
-    party.run({ operation: 'settle', callers: 1, seconds: 0, count: 1 }),
-  );
 }

@@ -18,16 +18,24 @@ import { ADMIN_SECRET, fetchFilesBehind, flushLog, importService } from '../supp
 
 const FILLERS = 64;
 
+/** What it is measured on, and the checkout whose build it is: default this one. */
+export interface ServiceOptions {
+  set: NoteSet;
+  isOnMariadb?: boolean;
+  checkout?: string;
+}
+
 /**
  * Notes as memory files of their users, on a SQLite file with the defaults, or on a MariaDB of its
  * own with its defaults: a commit is on the disk there too.
  */
-export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = async ({
+export const open: OpenContestant<ServiceOptions> = async ({
   set,
   isOnMariadb,
+  checkout,
   directory,
 }) => {
-  const { createMemoryService, sqlite, mysql } = await importService();
+  const { createMemoryService, sqlite, mysql } = await importService(checkout);
   const mariadb = isOnMariadb === true ? await startMariadb() : null;
   const service = createMemoryService({
     storage:
@@ -72,6 +80,11 @@ export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = asy
       write: (n) => {
         const { userId, path: file } = pickWritten(set, n);
         return write(userId, file, toNote(1_000_000 + n));
+      },
+      async list(n) {
+        const { userId } = pickPlace(set, n);
+        const page = await execute<{ files: unknown[] }>('memory_list', userId, { limit: 50 });
+        if (page.files.length === 0) throw new Error('The list is empty.');
       },
       settle: () => waitForIndex(port),
       ...(canFind && {

@@ -54,6 +54,17 @@ export function prepared(entrant: Entrant, prepare: () => Promise<unknown>): Ent
   };
 }
 
+/**
+ * The service with its index caught up before each turn. A turn is a burst, as over HTTP. The clock by
+ * which the indexer loses its patience goes on while a contestant is stopped.
+ */
+export function caughtUp(entrant: Entrant, { party }: Opened): Entrant {
+  if (party === null) return entrant;
+  return prepared(entrant, () =>
+    party.run({ operation: 'settle', callers: 1, seconds: 0, count: 1 }),
+  );
+}
+
 export interface Row {
   title: string;
   entrants: readonly Entrant[];

@@ -13,7 +13,7 @@ import type { Decision, Storage } from '../../../core/contracts/storage.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
 import { accessRow, decideWrite, dreamRunRow, eventRow, makeId } from '../../support/rows.ts';
 import { toNote } from './notes.ts';
-import { importService } from './service.ts';
+import { importService, importStores } from './service.ts';
 
 /** What an operator of a large service looks at. */
 export interface ConsoleSet {
@@ -72,7 +72,8 @@ export async function openConsoleFixture(
   }
   const partial = `${directory}.partial`;
   await mkdir(partial, { recursive: true });
-  const { createStorage, sqlite } = await importService();
+  const { sqlite } = await importService();
+  const { createStorage } = await importStores();
   const filename = path.join(partial, 'memory.db');
   const storage = createStorage(sqlite({ filename, synchronous: 'normal' }));
   await storage.init({ log: quiet, now: Date.now });

@@ -6,7 +6,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
 import { accessRow, eventRow, makeId, makeTraceId, write } from '../../support/rows.ts';
 import { toNote } from './notes.ts';
-import { importService } from './service.ts';
+import { importService, importStores } from './service.ts';
 
 /** What a fixture of logs has. */
 export interface LogSet {
@@ -53,7 +53,8 @@ const quiet = { debug: none, info: none, warn: none, error: none };
  * storage with its roll-ups. It is made once and kept: two million events take some minutes.
  */
 export async function openLogFixture(set: LogSet, say: (text: string) => void): Promise<string> {
-  const { createStorage, sqlite } = await importService();
+  const { sqlite } = await importService();
+  const { createStorage } = await importStores();
   const name = `logs-${EDITION}-${set.users}-${set.events}-${set.accesses}`;
   const directory = path.join(CACHE, name);
   if (existsSync(directory)) return directory;

@@ -10,29 +10,37 @@ import type * as Sqlite from '../../../plugins/storage-sqlite/index.ts';
 import type { Bench, Opened, Request } from './bench.ts';
 import { listPlaces, type NoteSet, placeAt, toNote } from './notes.ts';
 
-const DIST = path.resolve(import.meta.dirname, '../../../dist');
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const DIST = path.join(ROOT, 'dist');
 const API_KEY = 'the-key-of-the-bench-that-guards-nothing';
 /** Of the admin API of every service that the bench starts. */
 export const ADMIN_SECRET = 'the-secret-of-the-bench-that-guards-nothing';
 
-/** The service as it is built: what is measured is what ships. */
-export async function importService(): Promise<{
+/**
+ * The service as it is built: what is measured is what ships. `checkout` is the root of another
+ * checkout with a build of its own.
+ */
+export async function importService(checkout = ROOT): Promise<{
   createMemoryService: typeof Core.createMemoryService;
-  createStorage: typeof Stores.createStorage;
   sqlite: typeof Sqlite.sqlite;
   mysql: typeof Mysql.mysql;
   dreaming: typeof Dreaming.dreaming;
   openai: typeof OpenAI.openai;
 }> {
   const load = <Module>(file: string): Promise<Module> =>
-    import(pathToFileURL(path.join(DIST, file)).href) as Promise<Module>;
+    import(pathToFileURL(path.join(checkout, 'dist', file)).href) as Promise<Module>;
   const { createMemoryService } = await load<typeof Core>('core/index.js');
-  const { createStorage } = await load<typeof Stores>('core/storage/storage.js');
   const { sqlite } = await load<typeof Sqlite>('plugins/storage-sqlite/index.js');
   const { mysql } = await load<typeof Mysql>('plugins/storage-mysql/index.js');
   const { dreaming } = await load<typeof Dreaming>('plugins/dreaming/index.js');
   const { openai } = await load<typeof OpenAI>('plugins/model-openai/index.js');
-  return { createMemoryService, createStorage, sqlite, mysql, dreaming, openai };
+  return { createMemoryService, sqlite, mysql, dreaming, openai };
+}
+
+/** The stores over a database, for fixtures that the service would take too long to write. */
+export async function importStores(): Promise<typeof Stores> {
+  const file = path.join(DIST, 'core/storage/storage.js');
+  return (await import(pathToFileURL(file).href)) as typeof Stores;
 }
 
 /** Starts the service's own command on a SQLite file of `directory`, with its defaults. */
