@@ -12,10 +12,9 @@ export interface Statement {
 }
 
 /**
- * One connection, as the stores see it. Each text is prepared once and cached, so texts come from a
- * small fixed set; values are always bound. `cross join` in a text means that tables are read in
- * the order in which they are written. A database without partial indexes leaves out the `where` of a
- * `create index`.
+ * One connection, as the stores see it. They write one subset of SQL, which the connection translates
+ * and prepares once for each text: the texts come from a small fixed set, and values are always bound.
+ * See `translateOnce`, and "The statements" in docs/guides/a-database-of-your-own.md.
  */
 export interface Connection {
   /** The dialect of its database. */
@@ -73,11 +72,7 @@ export interface Dialect {
    * fast.
    */
   rowsAsJson: ((columns: readonly string[]) => string) | null;
-  /** The end of a query that locks its rows. */
-  readonly forUpdate: string;
-  /** The same, but leaves out the rows that another transaction has locked. */
-  readonly forUpdateFree: string;
-  /** Whether nobody else can insert a row that `forUpdate` did not find. */
+  /** Whether nobody else can insert a row that a query with `for update` did not find. */
   readonly locksAbsentRows: boolean;
   /** The database's clock in milliseconds, as an SQL expression. */
   readonly nowMs: string;
@@ -85,8 +80,6 @@ export interface Dialect {
    * A condition with one bound parameter: `text` contains it, ignoring the case of ASCII letters.
    */
   containsText(text: string): string;
-  /** Joins texts, as an SQL expression. */
-  concat(...parts: readonly string[]): string;
   /** `table as alias`, read by this index; by its primary key if `null`. */
   byIndex(table: string, alias: string, index: string | null): string;
   /**

@@ -46,7 +46,7 @@ export interface CallOptions {
 }
 
 /** Options of `SqlDatabase.read`. */
-export interface ReadOptions extends CallOptions {
+export interface ReadCallOptions extends CallOptions {
   /**
    * For the admin's lists: on a separate connection, so that a slow list delays no tool call. Their
    * texts are many, so preparing each is of no use.
@@ -69,7 +69,7 @@ export interface TransactOptions extends CallOptions {
 export interface DatabaseLimits {
   /**
    * `one`: a write transaction locks the whole database from its first statement on, and other work
-   * waits in line. `many`: transactions lock rows, with `Dialect.forUpdate`.
+   * waits in line. `many`: transactions lock rows, with `for update`.
    */
   writers: 'one' | 'many';
   /** The most mutations in one transaction. */
@@ -134,7 +134,7 @@ export interface SqlDatabase {
   ping(): Promise<void>;
 
   /** Lends a connection that only reads. Each of its statements sees the newest state. */
-  read<T>(run: (connection: Connection) => Promise<T>, options: ReadOptions): Promise<T>;
+  read<T>(run: (connection: Connection) => Promise<T>, options: ReadCallOptions): Promise<T>;
   /** The same, but all statements see the state that the first one saw. */
   snapshot<T>(run: (connection: Connection) => Promise<T>, options: CallOptions): Promise<T>;
   /**

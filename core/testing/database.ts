@@ -336,9 +336,8 @@ export const databaseCases: readonly DatabaseCase[] = [
     await write((connection) => insertBudgets(connection, [['a', 0]]));
     const raise = (by: SqlDatabase) =>
       commit(by, async (connection) => {
-        const { forUpdate } = connection.dialect;
         const [row] = await connection.all(
-          `select used from svc_budget where name = ?${forUpdate}`,
+          'select used from svc_budget t where name = ? for update of t',
           ['a'],
         );
         await connection.run('update svc_budget set used = ? where name = ?', [
@@ -362,10 +361,7 @@ export const databaseCases: readonly DatabaseCase[] = [
     const order: string[] = [];
     const waiting: Promise<void>[] = [];
     const lock = async (connection: Connection, name: string) => {
-      await connection.all(
-        `select used from svc_budget where name = ?${connection.dialect.forUpdate}`,
-        ['a'],
-      );
+      await connection.all('select used from svc_budget t where name = ? for update of t', ['a']);
       order.push(name);
     };
     await commit(database, async (connection) => {
@@ -389,13 +385,12 @@ export const databaseCases: readonly DatabaseCase[] = [
         ]),
       );
       const free = await commit(database, async (connection) => {
-        const { forUpdate, forUpdateFree } = connection.dialect;
-        const byName = 'select name from svc_budget where name = ?';
-        await connection.all(`${byName}${forUpdate}`, ['a']);
+        const lock = 'select name from svc_budget t where name = ? for update of t';
+        await connection.all(lock, ['a']);
         return await commit(database, async (other) => {
           const rows = [
-            ...(await other.all(`${byName}${forUpdateFree}`, ['a'])),
-            ...(await other.all(`${byName}${forUpdateFree}`, ['b'])),
+            ...(await other.all(`${lock} skip locked`, ['a'])),
+            ...(await other.all(`${lock} skip locked`, ['b'])),
           ];
           return rows.map(({ name }) => toText(name));
         });
@@ -464,9 +459,8 @@ export const databaseCases: readonly DatabaseCase[] = [
       );
       const count = (text: string) =>
         database.read(async (connection) => {
-          const { dialect } = connection;
-          const both = dialect.concat('name', "'-'");
-          const sql = `select name from svc_budget where ${dialect.containsText(both)}`;
+          const condition = connection.dialect.containsText("concat(name, '-')");
+          const sql = `select name from svc_budget where ${condition}`;
           return (await connection.all(sql, [text])).length;
         }, {});
       // `containsText` expects the text in lower case.

@@ -1,7 +1,6 @@
 import type { Pool, PoolConnection } from 'mysql2';
 import { createPool } from 'mysql2';
-import { MemoryError } from '../../core/errors.ts';
-import type { Connection, Row, SqlValue } from '../../core/storage/dialect.ts';
+import { type Connection, MemoryError, type Row, type SqlValue } from '../../core/plugin.ts';
 import { MYSQL_DIALECT, classifyMysqlError, toMysqlStatement } from './dialect.ts';
 import type { MysqlSettings } from './options.ts';
 

@@ -1,23 +1,24 @@
-import { MemoryError } from '../../core/errors.ts';
-import type {
-  CellValue,
-  Dialect,
-  Connection,
-  FolderQuery,
-  KeySet,
-  RowSet,
-  SqlValue,
-  Statement,
-} from '../../core/storage/dialect.ts';
-import type { Failure } from '../../core/storage/sql-database.ts';
-import { bindNames } from '../../core/storage/bind-names.ts';
-import { toHashHex, toIdHex } from '../../core/storage/schema/ids.ts';
 import {
+  bindNames,
+  type CellValue,
   type ColumnKind,
+  type Connection,
+  type Dialect,
+  type Failure,
+  type FolderQuery,
+  type KeySet,
   kindOf,
+  MemoryError,
+  pathBehind,
+  type RowSet,
+  type SqlValue,
+  type Statement,
+  successorOf,
   type TableDefinition,
-} from '../../core/storage/schema/columns.ts';
-import { pathBehind, successorOf } from '../../core/storage/read/text-range.ts';
+  toHashHex,
+  toIdHex,
+  translateOnce,
+} from '../../core/plugin.ts';
 
 /**
  * The most rows in one statement. Smaller numbers are split into powers of two, so there are few
@@ -82,9 +83,6 @@ export const MYSQL_DIALECT: Dialect = {
 
   rowsAsJson: null,
 
-  forUpdate: ' for update',
-  forUpdateFree: ' for update skip locked',
-
   locksAbsentRows: false,
 
   nowMs: NOW_MS,
@@ -93,10 +91,6 @@ export const MYSQL_DIALECT: Dialect = {
     // lower() does not change binary text, and changes more than ASCII in utf8mb4. The Hebrew
     // character set has one character for each byte and no cases of its own.
     return `locate(?, cast(lower(convert(cast(${text} as binary) using hebrew)) as binary)) > 0`;
-  },
-
-  concat(...parts) {
-    return `concat(${parts.join(', ')})`;
   },
 
   byIndex(table, alias, index) {
@@ -120,26 +114,20 @@ export const MYSQL_DIALECT: Dialect = {
   folderEntries,
 };
 
-/**
- * Translates a statement of the stores to MySQL: there `cross join` does not fix the order of the
- * tables, as it does in SQLite. The texts are few and contain no values.
- */
-export function toMysqlStatement(sql: string): string {
-  const known = statements.get(sql);
-  if (known !== undefined) return known;
-  let adapted = sql.replaceAll('cross join', 'straight_join');
+/** Translates a statement of the stores to MySQL. */
+export const toMysqlStatement = translateOnce((sql) => {
+  // There `cross join` does not fix the order of the tables.
+  let text = sql.replaceAll('cross join', 'straight_join');
   // Otherwise a small table is read completely, which waits for locks of other transactions.
-  if (/ for update(?: skip locked)?$/.test(adapted))
-    adapted = adapted.replaceAll(JOINED, '$& force index (primary)');
-  // MySQL has no partial indexes, so the index holds all rows.
-  if (/^create (?:unique )?index/.test(adapted)) adapted = adapted.replace(/ where .*$/, '');
-  if (statements.size >= 2_000) statements.clear();
-  statements.set(sql, adapted);
-  return adapted;
-}
+  if (LOCK.test(text)) text = text.replaceAll(JOINED, '$& force index (primary)');
+  // MariaDB can't lock the rows of one table alone.
+  text = text.replace(LOCK, ' for update$1');
+  // There are no partial indexes, so the index holds all rows.
+  return /^create (?:unique )?index/.test(text) ? text.replace(/ where .*$/, '') : text;
+});
 
-const statements = new Map<string, string>();
-
+/** The lock at the end of a query. */
+const LOCK = / for update of \w+((?: skip locked)?)$/;
 /** A joined table with its alias. */
 const JOINED = /(?:straight_join|left join) svc_\w+ \w(?= on )/g;
 

@@ -1,5 +1,4 @@
-import type { Examined } from '../../core/storage/sql-database.ts';
-import { toText } from '../../core/storage/schema/rows.ts';
+import { type Examined, toText } from '../../core/plugin.ts';
 import { Connections } from './connections.ts';
 import { translateMysqlError } from './dialect.ts';
 import type { MysqlSettings } from './options.ts';

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type { SqlDatabase } from '../../core/plugin.ts';
 import { MysqlDatabase } from './mysql-database.ts';
 import type { MysqlOptions } from './options.ts';
 import { parseMysqlOptions } from './options.ts';

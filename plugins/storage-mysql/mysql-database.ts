@@ -1,19 +1,20 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
-import { MemoryError } from '../../core/errors.ts';
-import type {
-  CallOptions,
-  DatabaseLimits,
-  DatabaseOptions,
-  Examined,
-  Outcome,
-  ReadOptions,
-  SqlDatabase,
-  TransactOptions,
-} from '../../core/storage/sql-database.ts';
-import { SCOPE_TABLES } from '../../core/storage/schema/tables.ts';
-import type { Connection } from '../../core/storage/dialect.ts';
+import {
+  type CallOptions,
+  type Connection,
+  type DatabaseLimits,
+  type DatabaseOptions,
+  type Examined,
+  MemoryError,
+  type Outcome,
+  type ReadCallOptions,
+  SCOPE_TABLES,
+  type SqlDatabase,
+  type StorageDescription,
+  type StorageOptions,
+  type TransactOptions,
+} from '../../core/plugin.ts';
 import { classifyMysqlError, isMysqlMistake, translateMysqlError } from './dialect.ts';
 import { Connections, type Session } from './connections.ts';
 import type { MysqlSettings } from './options.ts';
@@ -106,7 +107,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   async read<T>(
     run: (connection: Connection) => Promise<T>,
-    { until, isList = false }: ReadOptions,
+    { until, isList = false }: ReadCallOptions,
   ): Promise<T> {
     const { agents, lists } = this.live();
     return await (isList ? lists : agents).use(run, toUntil(until));

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions, SslOptions } from 'mysql2';
 import Type from 'typebox';
-import { ConfigError } from '../../core/config/error.ts';
 import {
+  ConfigError,
   type OptionsOf,
   type OptionTable,
   type ReadOptions,
   readOptions,
-} from '../../core/config/option.ts';
+} from '../../core/plugin.ts';
 
 /** The options of the MySQL plugin: a `url`, or its parts. */
 export const MYSQL_OPTIONS = {

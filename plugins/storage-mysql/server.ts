@@ -1,5 +1,4 @@
-import { MemoryError } from '../../core/errors.ts';
-import { toText } from '../../core/storage/schema/rows.ts';
+import { MemoryError, toText } from '../../core/plugin.ts';
 import type { Session } from './connections.ts';
 
 /** Settings of every session, because the server's defaults may be anything. */

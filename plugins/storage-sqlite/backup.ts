@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 import { translateSqliteError } from './dialect.ts';
 import type { SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';

@@ -1,4 +1,5 @@
-import type { Connection, Row, SqlValue } from '../../core/storage/dialect.ts';
+import type { Connection, Dialect, Row, SqlValue } from '../../core/plugin.ts';
+import { toSqliteStatement } from './dialect.ts';
 
 /**
  * One connection of a native SQLite module. Its holder awaits each call before the next, because
@@ -13,6 +14,18 @@ export interface SqliteConnection extends Omit<Connection, 'dialect'> {
 
 /** A connection with the dialect of its SQLite version. */
 export type BoundConnection = SqliteConnection & Connection;
+
+/** Makes a connection take the statements of the stores. It stays the same object. */
+export function bindDialect(connection: SqliteConnection, dialect: Dialect): BoundConnection {
+  const all = connection.all.bind(connection);
+  const run = connection.run.bind(connection);
+  const bound: Connection = {
+    dialect,
+    all: (sql, parameters) => all(toSqliteStatement(sql), parameters),
+    run: (sql, parameters) => run(toSqliteStatement(sql), parameters),
+  };
+  return Object.assign(connection, bound);
+}
 
 /** How a file is opened. */
 export interface OpenOptions {

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 import { isSqliteBusy, translateSqliteError } from './dialect.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';

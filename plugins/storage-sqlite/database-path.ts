@@ -1,6 +1,6 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 
 /** Linux follows as many symbolic links. */
 const MOST_LINKS = 40;

@@ -1,22 +1,23 @@
-import { MemoryError } from '../../core/errors.ts';
-import { isDoubtful } from '../../core/maintenance/look-again.ts';
-import type { Failure } from '../../core/storage/sql-database.ts';
-import type {
-  CellValue,
-  Dialect,
-  FolderQuery,
-  KeySet,
-  RowSet,
-  Statement,
-} from '../../core/storage/dialect.ts';
-import { bindNames } from '../../core/storage/bind-names.ts';
-import { checkId, toHashHex } from '../../core/storage/schema/ids.ts';
 import {
+  bindNames,
+  type CellValue,
+  checkId,
   type ColumnKind,
+  type Dialect,
+  type Failure,
+  type FolderQuery,
+  isDoubtful,
+  type KeySet,
   kindOf,
+  MemoryError,
+  pathBehind,
+  type RowSet,
+  type Statement,
+  successorOf,
   type TableDefinition,
-} from '../../core/storage/schema/columns.ts';
-import { pathBehind, successorOf } from '../../core/storage/read/text-range.ts';
+  toHashHex,
+  translateOnce,
+} from '../../core/plugin.ts';
 
 /** The most bytes of content in one statement; a single row may be longer. */
 const PACK_BYTES = 4 * 1024 * 1024;
@@ -84,19 +85,12 @@ export function createSqliteDialect(version: string): Dialect {
     rowsAsJson: (columns) => `json_group_array(json_array(${columns.join(', ')}))`,
 
     // There is only one writer, and it holds the database's write lock.
-    forUpdate: '',
-    forUpdateFree: '',
-
     locksAbsentRows: true,
 
     nowMs: NOW_MS,
 
     containsText(text) {
       return `instr(lower(${text}), ?) > 0`;
-    },
-
-    concat(...parts) {
-      return parts.join(' || ');
     },
 
     byIndex(table, alias, index) {
@@ -111,6 +105,14 @@ export function createSqliteDialect(version: string): Dialect {
     folderEntries,
   };
 }
+
+/**
+ * Translates a statement of the stores to SQLite. Its one writer holds the database's write lock, so no
+ * rows are locked besides.
+ */
+export const toSqliteStatement = translateOnce((sql) =>
+  sql.replace(/ for update of \w+(?: skip locked)?$/, ''),
+);
 
 const COLUMN_TYPES: Record<ColumnKind, string> = {
   integer: 'integer',

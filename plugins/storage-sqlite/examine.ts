@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Examined } from '../../core/storage/sql-database.ts';
+import type { Examined } from '../../core/plugin.ts';
+import { bindDialect } from './connection.ts';
 import { resolveOnlyName } from './database-path.ts';
 import { createSqliteDialect, translateSqliteError } from './dialect.ts';
 import { loadSqliteModule } from './drivers/load.ts';
@@ -24,7 +25,7 @@ export async function examineFile<T>(
       const row = await connection.get('select sqlite_version() as version', []);
       const version = String(row?.['version']);
       const dialect = createSqliteDialect(version);
-      return await run({ version, connection: Object.assign(connection, { dialect }) });
+      return await run({ version, connection: bindDialect(connection, dialect) });
     } finally {
       await connection.close();
     }

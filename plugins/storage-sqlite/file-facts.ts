@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 
 /** What tells a file from others, and one content of it from another. */
 export interface FileFacts {

@@ -1,5 +1,4 @@
-import { readOptions } from '../../core/config/option.ts';
-import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import { readOptions, type SqlDatabase } from '../../core/plugin.ts';
 import { SQLITE_OPTIONS, type SqliteOptions } from './options.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 

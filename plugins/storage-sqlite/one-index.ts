@@ -1,6 +1,6 @@
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 import { isSqliteBusy } from './dialect.ts';
 import type { SqliteConnection, SqliteModule } from './connection.ts';
 

@@ -1,8 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryError } from '../../core/errors.ts';
-import { DOUBT_MS } from '../../core/maintenance/look-again.ts';
-import type { DamageNotes } from '../../core/storage/sql-database.ts';
-import { toInteger } from '../../core/storage/schema/rows.ts';
+import { type DamageNotes, DOUBT_MS, MemoryError, toInteger } from '../../core/plugin.ts';
 import type { SqliteConnection } from './connection.ts';
 import { factsOf, type FileFacts } from './file-facts.ts';
 import { untilUnlocked } from './until-unlocked.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { OptionsOf, OptionTable, ReadOptions } from '../../core/config/option.ts';
+import type { OptionsOf, OptionTable, ReadOptions } from '../../core/plugin.ts';
 import { SQLITE_DRIVERS, type SqliteDriver, type SqliteModule } from './connection.ts';
 
 /** The options of the SQLite plugin. */

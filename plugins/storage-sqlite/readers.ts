@@ -1,4 +1,4 @@
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 import { spoilsConnection } from './dialect.ts';
 import type { BoundConnection } from './connection.ts';
 

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 
 /** Up to this size, a file is put together in memory; above it, in a temporary file. */
 const IN_MEMORY_BYTES = 64 * 1024 * 1024;

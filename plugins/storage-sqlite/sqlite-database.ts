@@ -1,21 +1,23 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
-import { MemoryError } from '../../core/errors.ts';
-import { makeTemporaryFolder } from '../../core/maintenance/temporary-folders.ts';
-import type {
-  CommitLog,
-  DamageNotes,
-  DatabaseLimits,
-  DatabaseOptions,
-  Examined,
-  Outcome,
-  ReadOptions,
-  SqlDatabase,
-  TransactOptions,
-} from '../../core/storage/sql-database.ts';
-import type { Connection, Dialect } from '../../core/storage/dialect.ts';
+import {
+  type CommitLog,
+  type Connection,
+  type DamageNotes,
+  type DatabaseLimits,
+  type DatabaseOptions,
+  type Dialect,
+  type Examined,
+  makeTemporaryFolder,
+  MemoryError,
+  type Outcome,
+  type ReadCallOptions,
+  type SqlDatabase,
+  type StorageDescription,
+  type StorageOptions,
+  type TransactOptions,
+} from '../../core/plugin.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
@@ -26,7 +28,7 @@ import {
   isSqliteBusy,
   translateSqliteError,
 } from './dialect.ts';
-import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
+import { bindDialect, type SqliteConnection, type SqliteModule } from './connection.ts';
 import { backUpFile } from './backup.ts';
 import { Disk } from './disk.ts';
 import { loadSqliteModule } from './drivers/load.ts';
@@ -243,7 +245,7 @@ export class SqliteDatabase implements SqlDatabase {
 
   async read<T>(
     run: (connection: Connection) => Promise<T>,
-    { isList = false }: ReadOptions = {},
+    { isList = false }: ReadCallOptions = {},
   ): Promise<T> {
     const { lists, readers } = this.live();
     return await (isList ? lists : readers).use(run);
@@ -368,8 +370,7 @@ export class SqliteDatabase implements SqlDatabase {
       );
       assertSafeSqlite(version);
       const dialect = createSqliteDialect(version);
-      const bind = (connection: SqliteConnection): BoundConnection =>
-        Object.assign(connection, { dialect });
+      const bind = (connection: SqliteConnection) => bindDialect(connection, dialect);
       const reopen = async (open: () => Promise<SqliteConnection>) => {
         await files?.untilInPlace();
         const connection = await open();

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MemoryError } from '../../core/errors.ts';
-import { DOUBT_MS, isDoubtful, LOOK_MS } from '../../core/maintenance/look-again.ts';
+import { DOUBT_MS, isDoubtful, LOOK_MS, type MemoryError } from '../../core/plugin.ts';
 import { translateSqliteError } from './dialect.ts';
 
 /**

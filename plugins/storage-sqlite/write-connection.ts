@@ -1,6 +1,10 @@
-import { type MemoryError, outcomeUnknown } from '../../core/errors.ts';
-import type { Connection } from '../../core/storage/dialect.ts';
-import type { Outcome, TransactOptions } from '../../core/storage/sql-database.ts';
+import {
+  type Connection,
+  type MemoryError,
+  type Outcome,
+  outcomeUnknown,
+  type TransactOptions,
+} from '../../core/plugin.ts';
 import type { BoundConnection } from './connection.ts';
 import { isDiskFailure, isSqliteBusy, spoilsConnection, translateSqliteError } from './dialect.ts';
 

@@ -1,6 +1,7 @@
 import type { Connection } from '../../core/storage/dialect.ts';
 import { Connections } from '../../plugins/storage-mysql/connections.ts';
 import { parseMysqlOptions } from '../../plugins/storage-mysql/options.ts';
+import { bindDialect } from '../../plugins/storage-sqlite/connection.ts';
 import { createSqliteDialect } from '../../plugins/storage-sqlite/dialect.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 
@@ -12,7 +13,7 @@ export async function onSqliteFile<T>(
   const native = await loadSqliteModule('better-sqlite3');
   const opened = await native.open(filename, { busyTimeoutMs: 2_000 });
   try {
-    return await run(Object.assign(opened, { dialect: createSqliteDialect('3.51.3') }));
+    return await run(bindDialect(opened, createSqliteDialect('3.51.3')));
   } finally {
     await opened.close();
   }

@@ -331,10 +331,9 @@ const DROPPED_ROWS = 2_000;
  */
 async function beginDrop(connection: Connection, scopeId: number): Promise<number> {
   // Takes the lock of a write before the lock of the index, so no file becomes stale in between.
-  await connection.all(
-    `select version from svc_scope where scope_id = ?${connection.dialect.forUpdate}`,
-    [scopeId],
-  );
+  await connection.all('select version from svc_scope t where scope_id = ? for update of t', [
+    scopeId,
+  ]);
   await lockIndex(connection, scopeId);
   await connection.run(
     'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
@@ -458,7 +457,7 @@ export async function lockIndex(connection: Connection, scopeId: number): Promis
   const state = { scopeId, generation: randomInt(MAX_FIRST_GENERATION), format: null };
   await insertRecords(connection, [state], { into: STATES, conflict: 'skip' });
   const [row] = await connection.all(
-    `select tokeniser_version from svc_index_state where scope_id = ?${connection.dialect.forUpdate}`,
+    'select tokeniser_version from svc_index_state t where scope_id = ? for update of t',
     [scopeId],
   );
   return toIntegerOrNull(row?.['tokeniser_version']);

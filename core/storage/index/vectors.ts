@@ -102,7 +102,7 @@ async function useModel(connection: Connection, model: EmbeddingModel): Promise<
     conflict: 'skip',
   });
   const rows = await connection.all(
-    `select model_id, epoch from svc_embed_model order by model_id${connection.dialect.forUpdate}`,
+    'select model_id, epoch from svc_embed_model t order by model_id for update of t',
     [],
   );
   const known = rows.map((row) => ({
@@ -181,7 +181,7 @@ const TEXT_KEY = ['scope_id', 'model_id', 'text_hash'];
 async function enqueue(connection: Connection, key: ModelKey, limit: number): Promise<ScopeKey[]> {
   const lists = await connection.all(
     'select p.scope_id, p.file_no, p.hashes from svc_passage_list p where p.epoch < ?' +
-      ` order by p.epoch, p.scope_id, p.file_no limit ?${connection.dialect.forUpdate}`,
+      ` order by p.epoch, p.scope_id, p.file_no limit ? for update of p`,
     [key.epoch, limit],
   );
   if (lists.length === 0) return [];
@@ -257,7 +257,7 @@ async function claim(
   const now = await readNow(connection);
   const rows = await connection.all(
     `select ${QUEUE.select('q').join(', ')} from svc_embed_queue q` +
-      ` where q.model_id = ? and q.due_at <= ? order by q.due_at limit ?${connection.dialect.forUpdate}`,
+      ` where q.model_id = ? and q.due_at <= ? order by q.due_at limit ? for update of q`,
     [key.id, now, limit],
   );
   if (rows.length === 0) return [];

@@ -293,9 +293,9 @@ function containsPath(
   query: Knex.QueryBuilder,
   contains: string,
 ): void {
-  const userPath = connection.dialect.concat("'users/'", 'substr(s.scope, 3)', "'/'", 'f.path');
-  const sharedPath = connection.dialect.concat("'shared/'", 'f.path');
-  const physical = `(case s.scope when 's' then ${sharedPath} else ${userPath} end)`;
+  const physical =
+    "(case s.scope when 's' then concat('shared/', f.path)" +
+    " else concat('users/', substr(s.scope, 3), '/', f.path) end)";
   query.where(
     connection.knex.raw(connection.dialect.containsText(physical), [lowerAscii(contains)]),
   );

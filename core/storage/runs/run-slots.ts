@@ -2,7 +2,7 @@ import type { RunKeys, RunUserRecord } from '../../contracts/runs.ts';
 import { runBudgetOf } from '../../files/run-names.ts';
 import type { Connection } from '../dialect.ts';
 import { parseIdBytes } from '../schema/ids.ts';
-import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
+import { FOR_UPDATE, deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
 import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import type { Slot } from '../write/slots.ts';
 import { RUN_KEYS, runUsersOf, STEPPED_RUNS, type SteppedRun } from './run-rows.ts';
@@ -57,7 +57,7 @@ async function readUsers(connection: Connection, slots: readonly RunSlots[]): Pr
       columns: users.key,
       rows: own.map(({ scope }) => users.toKey(toScopeId(scope))),
       select: users.map.select('t'),
-      rest: connection.dialect.forUpdate,
+      rest: FOR_UPDATE,
     });
     for (const user of rows.map((row) => users.map.toRecord(row))) {
       const slot = own.find(({ scope }) => scope === user.scope);
@@ -75,7 +75,7 @@ async function readRuns(connection: Connection, slots: readonly RunSlots[]): Pro
     columns: ['scope_id', 'id'],
     rows: keys.map(RUN_KEYS.toKey),
     select: STEPPED_RUNS.select('t'),
-    rest: connection.dialect.forUpdate,
+    rest: FOR_UPDATE,
   });
   const found = new Map(rows.map((row) => STEPPED_RUNS.toRecord(row)).map((run) => [run.id, run]));
   for (const slot of slots) {

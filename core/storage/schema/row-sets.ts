@@ -46,6 +46,9 @@ export function toKeySet(
   return dialect.keySet(Object.fromEntries(kinds) as Record<string, ColumnKind>, rows);
 }
 
+/** The end of a query that locks the rows of `t` until the end of the transaction. */
+export const FOR_UPDATE = ' for update of t';
+
 /**
  * Selects the rows of a table, `t`, that have one of the keys. `rest` ends the query: joins,
  * conditions, and a lock.

@@ -31,9 +31,9 @@ export function createSchemaLease(database: SqlDatabase): SchemaLease {
   return {
     claim: (holder, ttlMs) =>
       write(async (connection) => {
-        const { forUpdate, nowMs } = connection.dialect;
+        const { nowMs } = connection.dialect;
         const [row] = await connection.all(
-          `select holder, fence, expires_at from svc_lease where name = ?${forUpdate}`,
+          'select holder, fence, expires_at from svc_lease t where name = ? for update of t',
           [NAME],
         );
         const [timed] = await connection.all(`select ${nowMs} as now_ms`, []);

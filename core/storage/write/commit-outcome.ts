@@ -5,7 +5,7 @@ import { RUN_KEYS, STEPPED_RUNS } from '../runs/run-rows.ts';
 import type { CellValue, Connection, Row } from '../dialect.ts';
 import { toUuid } from '../schema/ids.ts';
 import { HOLDS, LEASES, NEW_AUDIT_ROWS, SETTINGS } from '../schema/records.ts';
-import { findRows } from '../schema/row-sets.ts';
+import { findRows, FOR_UPDATE } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { WriteSet } from './write-set.ts';
 
@@ -52,14 +52,13 @@ export async function isCommitted(
   { scopes }: MutateRequest,
   proof: CommitProof,
 ): Promise<boolean | null> {
-  const { forUpdate } = connection.dialect;
   for (const scope of scopes) {
-    await connection.all(`select version from svc_scope where scope_id = ?${forUpdate}`, [
+    await connection.all('select version from svc_scope t where scope_id = ? for update of t', [
       toScopeId(scope),
     ]);
   }
   const { table, columns, key, select, judge } = proof;
-  const rest = forUpdate;
+  const rest = FOR_UPDATE;
   const [row] = await findRows(connection, table, { columns, rows: [key], select, rest });
   return judge(row ?? null);
 }

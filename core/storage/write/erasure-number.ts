@@ -15,7 +15,7 @@ export async function lockLastErasure(connection: Connection): Promise<Slot<numb
   const first = [{ key: NUMBER, value: '0' }];
   await insertRecords(connection, first, { into: META, conflict: 'skip' });
   const [row] = await connection.all(
-    `select value from svc_meta where \`key\` = ?${connection.dialect.forUpdate}`,
+    'select value from svc_meta t where `key` = ? for update of t',
     [NUMBER],
   );
   const number = toInteger(toText(row?.['value']));

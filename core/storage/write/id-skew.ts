@@ -2,7 +2,7 @@ import { toIdMs } from '../../ids/id-time.ts';
 import type { Connection } from '../dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';
-import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { FOR_UPDATE, insertRecords, replaceRecords } from '../schema/row-sets.ts';
 import { META } from '../schema/records.ts';
 
 /** Smaller differences between the time in an id and the time of its row are not stored. */
@@ -45,7 +45,7 @@ export class IdSkewKeeper {
       // If two transactions raise it at once, the second one sees the first one's value.
       const least = Object.values(KEYS).map((key) => ({ key, value: String(SMALLEST_MS) }));
       await insertRecords(connection, least, { into: META, conflict: 'skip' });
-      kept = this.remember(await readIdSkew(connection, connection.dialect.forUpdate));
+      kept = this.remember(await readIdSkew(connection, FOR_UPDATE));
     }
     const raised: { key: string; value: string }[] = [];
     if (lead > kept.lead) raised.push({ key: KEYS.lead, value: String(roundUp(lead)) });
@@ -64,7 +64,7 @@ export class IdSkewKeeper {
 /** `suffix` ends the query, for example to lock the rows. */
 export async function readIdSkew(connection: Connection, suffix = ''): Promise<IdSkew> {
   const rows = await connection.all(
-    `select \`key\`, value from svc_meta where \`key\` in (?, ?)${suffix}`,
+    `select \`key\`, value from svc_meta t where \`key\` in (?, ?)${suffix}`,
     [KEYS.lead, KEYS.lag],
   );
   const skew: IdSkew = { lead: SMALLEST_MS, lag: SMALLEST_MS };

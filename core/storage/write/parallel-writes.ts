@@ -3,7 +3,7 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError, outcomeUnknown } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
-import { findRows } from '../schema/row-sets.ts';
+import { FOR_UPDATE, findRows } from '../schema/row-sets.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { Outcome, SqlDatabase } from '../sql-database.ts';
@@ -238,7 +238,7 @@ async function lockFreeScopes(
     columns: ['scope_id'],
     rows: [...scopes].map((scope) => [toScopeId(scope)]),
     select: ['t.scope_id'],
-    rest: connection.dialect.forUpdateFree,
+    rest: `${FOR_UPDATE} skip locked`,
   });
   return new Set(rows.map((row) => toInteger(row['scope_id'])));
 }

@@ -109,7 +109,7 @@ async function lockPart(
   limit: number,
 ): Promise<Row[]> {
   return await connection.all(
-    `select ${selectKey(table)} from ${table} t where ${where} limit ?${connection.dialect.forUpdate}`,
+    `select ${selectKey(table)} from ${table} t where ${where} limit ? for update of t`,
     [...parameters, limit],
   );
 }

@@ -22,7 +22,13 @@ import { lockLastErasure, saveLastErasure } from './erasure-number.ts';
 import { readPast, rewritePast } from './past-versions.ts';
 import type { LockedRange } from './locked-range.ts';
 import { lockRange } from './ranges.ts';
-import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import {
+  deleteRows,
+  findRows,
+  FOR_UPDATE,
+  insertRecords,
+  replaceRecords,
+} from '../schema/row-sets.ts';
 import { readRunSlots, type RunSlots, saveRunSlots } from '../runs/run-slots.ts';
 import type { TableMap } from '../schema/table-map.ts';
 import { toInteger } from '../schema/rows.ts';
@@ -264,7 +270,7 @@ async function readScopes(
     columns: ['scope_id'],
     rows: [...scopes.keys()].map((scopeId) => [scopeId]),
     select: ['t.scope_id', ...SCOPES.select('t')],
-    rest: connection.dialect.forUpdate,
+    rest: FOR_UPDATE,
   });
   const states = rows.map((row) => {
     const state = SCOPES.toRecord(row);
@@ -289,8 +295,7 @@ async function readFiles(
     rows: [...files.values()].map(({ scope, path }) => [toScopeId(scope), path]),
     select: ['t.scope_id', ...FILE_STATES.select('t'), 'c.content'],
     rest:
-      ' left join svc_content c on c.scope_id = t.scope_id and c.file_no = t.file_no' +
-      connection.dialect.forUpdate,
+      ' left join svc_content c on c.scope_id = t.scope_id and c.file_no = t.file_no' + FOR_UPDATE,
   });
   const states = rows.map((row) => FILE_STATES.toRecord(row, nameOf(scopes, row['scope_id'])));
   return toSlots(files.keys(), states, fileSlotKey);
@@ -318,12 +323,12 @@ async function readLeases(
   names: ReadonlySet<string>,
 ): Promise<Pick<WriteSet, 'leases' | 'now'>> {
   if (names.size === 0) return { leases: new Map(), now: null };
-  const { nowMs, forUpdate } = connection.dialect;
+  const { nowMs } = connection.dialect;
   const rows = await findRows(connection, 'svc_lease', {
     columns: ['name'],
     rows: inOrder(names),
     select: [...LEASES.select('t'), `${nowMs} as now_ms`],
-    rest: forUpdate,
+    rest: FOR_UPDATE,
   });
   const [timed] = rows.length > 0 ? rows : await connection.all(`select ${nowMs} as now_ms`, []);
   const leases = rows.map((row) => LEASES.toRecord(row));
@@ -341,7 +346,7 @@ async function readSettings(
     columns: ['key'],
     rows: inOrder(keys),
     select: SETTINGS.select('t'),
-    rest: connection.dialect.forUpdate,
+    rest: FOR_UPDATE,
   });
   const settings = rows.map((row) => SETTINGS.toRecord(row));
   return toSlots(keys, settings, ({ key }) => key);
@@ -355,7 +360,7 @@ async function readAudit(
     columns: ['id'],
     rows: inOrder(ids),
     select: NEW_AUDIT_ROWS.select('t'),
-    rest: connection.dialect.forUpdate,
+    rest: FOR_UPDATE,
   });
   const records = rows.map((row) => NEW_AUDIT_ROWS.toRecord(row));
   return toSlots(ids, records, ({ id }) => id);
@@ -369,7 +374,7 @@ async function readBudgets(
     columns: ['name'],
     rows: [...names.keys()].map((name) => [name]),
     select: BUDGETS.select('t'),
-    rest: connection.dialect.forUpdate,
+    rest: FOR_UPDATE,
   });
   const budgets = rows.map((row) => BUDGETS.toRecord(row));
   const slots = toSlots(names.keys(), budgets, ({ name }) => name);

@@ -1,4 +1,4 @@
-import { MemoryError } from '../../../core/errors.ts';
+import { MemoryError } from '../../../core/plugin.ts';
 import { SQLITE_DRIVERS, type SqliteDriver, type SqliteModule } from '../connection.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isBuiltin } from 'node:module';
-import { MemoryError } from '../../../core/errors.ts';
+import { MemoryError } from '../../../core/plugin.ts';
 import { assertSafeSqlite } from '../dialect.ts';
 import type { SqliteModule } from '../connection.ts';
 import { openOnThread } from './threads.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { LRUCache } from 'lru-cache';
 import type { Database as NativeDatabase, Statement, sqlite3 } from 'sqlite3';
-import type { Row, SqlValue } from '../../../core/storage/dialect.ts';
+import type { Row, SqlValue } from '../../../core/plugin.ts';
 import type { SqliteConnection, SqliteModule } from '../connection.ts';
 
 /** The most prepared statements of one connection: more than the stores have texts. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import type { Row, SqlValue } from '../../../core/storage/dialect.ts';
+import type { Row, SqlValue } from '../../../core/plugin.ts';
 import type { OpenOptions, SqliteConnection } from '../connection.ts';
 
 /** Where a synchronous module is, and the file to open with it. */
