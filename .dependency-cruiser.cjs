@@ -57,7 +57,7 @@ module.exports = {
       to: {
         path: [
           '^core/(http/|tools/|cli/|host/|service/|(index|service)\\.ts$)',
-          'node_modules/(koa|@koa|knex|mysql2|sqlite3|better-sqlite3)(/|$)',
+          'node_modules/(koa|@koa|knex|mysql2|pg|sqlite3|better-sqlite3)(/|$)',
         ],
       },
     },

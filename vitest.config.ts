@@ -42,6 +42,7 @@ const BEYOND_RULES = [
   'test/core/search/embedding/embedding-faults.test.ts',
   'test/adapters/{client-elsewhere,missing-peers,next-majors}.test.ts',
   'test/plugins/storage-mysql/**',
+  'test/plugins/storage-postgres/**',
   'test/plugins/storage-sqlite/{database-lock,one-index,open-files,two-processes}.test.ts',
   'test/plugins/storage-sqlite/drivers/**',
   'test/plugins/dreaming/{mariadb,processes}.test.ts',
@@ -82,7 +83,11 @@ const AFTER_ALL: TestProjectInlineConfiguration = {
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/mariadb-setup.ts', 'test/support/statements-setup.ts'],
+    globalSetup: [
+      'test/support/mariadb-setup.ts',
+      'test/support/postgres-setup.ts',
+      'test/support/statements-setup.ts',
+    ],
     setupFiles: ['test/support/seed.ts', 'test/support/statements.ts'],
     // A test that needs longer than this hangs, on a busy machine too. Nothing in the suite asserts
     // on time.

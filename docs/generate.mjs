@@ -42,6 +42,7 @@ const modules = {
   sqlite: await dist('plugins/storage-sqlite/index.js'),
   sqliteOptions: await dist('plugins/storage-sqlite/options.js'),
   mysqlOptions: await dist('plugins/storage-mysql/options.js'),
+  postgresOptions: await dist('plugins/storage-postgres/options.js'),
 };
 
 let changed = 0;

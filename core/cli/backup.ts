@@ -26,14 +26,18 @@ export const backup: Command = {
   run,
 };
 
+/** How a database is copied that has tools of its own for it. */
+const OWN_TOOLS: Readonly<Record<string, string>> = {
+  mysql:
+    'For MySQL: mysqldump --single-transaction, for MariaDB: mariadb-dump --single-transaction.',
+  postgres: 'For PostgreSQL: pg_dump --format=custom, and pg_restore to read it back.',
+};
+
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const { name, filename } = describeDatabase(loaded);
-  if (name === 'mysql') {
-    throw new StartError(
-      'backup copies a SQLite file. For MySQL: mysqldump --single-transaction, for MariaDB: mariadb-dump --single-transaction.',
-    );
-  }
+  const ownTools = OWN_TOOLS[name];
+  if (ownTools !== undefined) throw new StartError(`backup copies a SQLite file. ${ownTools}`);
   if (filename === null || !existsSync(filename)) {
     throw new StartError(
       `There is no database file to copy${filename === null ? '' : ` at ${filename}`}.`,

@@ -148,7 +148,7 @@ export async function loadConfig(options: {
 
 /** What the command has to know about the database. */
 export interface Database {
-  /** `sqlite`, `mysql`, or a third party's name. */
+  /** `sqlite`, `mysql`, `postgres`, or a third party's name. */
   name: string;
   /** Absolute; `null` for a database that isn't a file, or isn't known to be one. */
   filename: string | null;
@@ -298,7 +298,8 @@ export async function openStorage(
 }
 
 function fromUrl(url: string, cwd: string): Database {
-  const name = url.slice(0, url.indexOf(':'));
+  const scheme = url.slice(0, url.indexOf(':'));
+  const name = scheme === 'postgresql' ? 'postgres' : scheme;
   if (name !== 'sqlite') return { name, filename: null };
   // sqlite:file, also with the slashes that people add: sqlite://file, sqlite:///file.
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?!\/\/)/, '');

@@ -127,7 +127,7 @@ const MASK = '********';
 
 /** Parameters of URLs that hold no secret; the values of all others are hidden. */
 const PLAIN_PARAMETERS: ReadonlySet<string> = new Set([
-  ...['api-version', 'charset', 'deployment', 'region', 'timezone', 'version'],
+  ...['api-version', 'charset', 'deployment', 'region', 'schema', 'timezone', 'version'],
   ...['ssl', 'ssl-mode', 'sslmode', 'ssl-ca', 'sslrootcert', 'connecttimeout', 'tls'],
 ]);
 

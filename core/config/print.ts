@@ -92,9 +92,12 @@ async function showStorage(loaded: LoadedConfig): Promise<string> {
   ].join(', ');
 }
 
+/** The packages of the databases that have no choice of them. */
+const DRIVERS: Readonly<Record<string, string>> = { mysql: 'mysql2', postgres: 'pg' };
+
 /** The driver that a database uses unless the configuration chooses one. */
 async function findDriver(name: string, directory: string): Promise<string | undefined> {
-  if (name !== 'sqlite') return name === 'mysql' ? 'mysql2' : undefined;
+  if (name !== 'sqlite') return DRIVERS[name];
   // Imported by name, like every plugin.
   const plugin = await importPlugin('storage-sqlite', { directory, origin: 'storage' });
   const { findSqliteDriver } = plugin as { findSqliteDriver: () => Promise<string | null> };

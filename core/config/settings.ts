@@ -62,11 +62,12 @@ export const SETTINGS = {
     description: "Take the client's address from X-Forwarded-For.",
   },
   databaseUrl: {
-    schema: text('^(sqlite:[^\\u0000]+|mysql://[^\\s\\u0000]+)$'),
+    schema: text('^(sqlite:[^\\u0000]+|(mysql|postgres|postgresql)://[^\\s\\u0000]+)$'),
     default: 'sqlite:./data/memory.db',
     env: 'SERVICE_DATABASE_URL',
     description: 'Where memory is kept.',
-    allowed: 'sqlite:<file>, sqlite::memory: or mysql://user:password@host:port/db',
+    allowed:
+      'sqlite:<file>, sqlite::memory:, mysql://user:password@host:port/db or postgres://user:password@host:port/db',
     isOfCommand: true,
   },
   apiKey: {

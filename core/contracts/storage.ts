@@ -48,7 +48,7 @@ export type { StorageDescription } from '../schemas/status.ts';
  * those of the admin's lists, which say so.
  */
 export interface Storage {
-  /** `sqlite`, `mysql`, or a third party's name. */
+  /** `sqlite`, `mysql`, `postgres`, or a third party's name. */
   readonly name: string;
   /** The database file, as it was given; absent when there is no file. */
   readonly filename?: string;

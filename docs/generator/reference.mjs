@@ -24,6 +24,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
  * @property {typeof import('../../plugins/storage-sqlite/options.ts')} sqliteOptions
  * @property {typeof import('../../plugins/storage-mysql/options.ts')} mysqlOptions
+ * @property {typeof import('../../plugins/storage-postgres/options.ts')} postgresOptions
  */
 
 /**
@@ -48,6 +49,7 @@ export function renderReference({
   sqlite,
   sqliteOptions,
   mysqlOptions,
+  postgresOptions,
 }) {
   // Never opened: it is there to be asked for its definitions.
   const service = core.createCore({
@@ -70,6 +72,7 @@ export function renderReference({
       renderConfiguration(settings, option, {
         'storage-sqlite': sqliteOptions.SQLITE_OPTIONS,
         'storage-mysql': mysqlOptions.MYSQL_OPTIONS,
+        'storage-postgres': postgresOptions.POSTGRES_OPTIONS,
       }),
     ],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],

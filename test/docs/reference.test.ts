@@ -16,6 +16,7 @@ import * as dreaming from '../../plugins/dreaming/routes/list.ts';
 import * as dream from '../../plugins/dreaming/prompt.ts';
 import * as mcp from '../../plugins/mcp/http.ts';
 import * as mysqlOptions from '../../plugins/storage-mysql/options.ts';
+import * as postgresOptions from '../../plugins/storage-postgres/options.ts';
 import * as sqlite from '../../plugins/storage-sqlite/index.ts';
 import * as sqliteOptions from '../../plugins/storage-sqlite/options.ts';
 
@@ -36,6 +37,7 @@ const made = renderReference({
   sqlite,
   sqliteOptions,
   mysqlOptions,
+  postgresOptions,
 });
 
 describe('the reference', () => {

@@ -1,29 +1,11 @@
-import { connect } from 'node:net';
 import type { RowDataPacket } from 'mysql2/promise';
-import { inject, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
+import { askBroker } from './broker.ts';
 import { connectAsRoot } from './mariadb-server.ts';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The port of whoever starts and lends what the tests share (mariadb-setup.ts). */
-    mariadbBroker: number;
-  }
-}
 
 /** The port of the MariaDB that all test files share; it is started when it is first asked for. */
 export async function sharedMariadb(): Promise<number> {
-  return Number(await askBroker('port'));
-}
-
-/** Asks for `port`, `take` (a database's URL) or `give <url>`, and gives the answer. */
-async function askBroker(question: string): Promise<string> {
-  const socket = connect(inject('mariadbBroker'), '127.0.0.1');
-  socket.write(question);
-  let text = '';
-  for await (const chunk of socket.setEncoding('utf8')) text += String(chunk);
-  const { answer, error } = JSON.parse(text) as { answer?: string; error?: string };
-  if (answer === undefined) throw new Error(`The MariaDB of the tests: ${error ?? text}`);
-  return answer;
+  return Number(await askBroker('mariadbBroker', 'port'));
 }
 
 /**
@@ -31,10 +13,10 @@ async function askBroker(question: string): Promise<string> {
  * the tables of the newest schema already: to make all of them anew takes a second.
  */
 export async function freshDatabase(): Promise<string> {
-  const url = await askBroker('take');
+  const url = await askBroker('mariadbBroker', 'take');
   onTestFinished(async () => {
     await emptyDatabase(url);
-    await askBroker(`give ${url}`);
+    await askBroker('mariadbBroker', `give ${url}`);
   });
   return url;
 }

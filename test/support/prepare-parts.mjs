@@ -29,6 +29,14 @@ const PARTS = [
     debian: ['postgresql'],
   },
   {
+    name: 'PgBouncer',
+    find: () => {
+      const env = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin` };
+      return spawnSync('pgbouncer', ['--version'], { stdio: 'ignore', env }).error === undefined;
+    },
+    debian: ['pgbouncer'],
+  },
+  {
     name: 'Chromium',
     find: () => findChromium() !== null,
     debian: ['chromium'],

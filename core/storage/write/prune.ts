@@ -92,21 +92,24 @@ async function findCuts(
   const ofFile = 'r.scope_id = f.scope_id and r.file_no = f.file_no';
   const kept = `(select r.version from svc_revision r where ${ofFile} order by r.version desc limit 1 offset ?)`;
   const young = `(select r.version from svc_revision r where ${ofFile} and r.at >= ? order by r.version limit 1)`;
+  const { olderThan = null } = filter;
   const parameters: SqlValue[] = [filter.keepLast - 1];
-  if (typeof filter.olderThan === 'number') parameters.push(filter.olderThan);
+  if (olderThan !== null) parameters.push(olderThan);
   parameters.push(toScopeId(scope), scope, filter.keepLast);
   if (filter.path) parameters.push(filter.path.path);
   const cuts =
-    `select f.scope_id, f.file_no, ${kept} as kept,` +
-    ` ${typeof filter.olderThan === 'number' ? young : 'null'} as young` +
+    `select f.scope_id, f.file_no, ${kept} as kept${olderThan === null ? '' : `, ${young} as young`}` +
     ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
     ` where s.scope_id = ? and s.scope = ? and f.revisions > ?${filter.path ? ' and f.path = ?' : ''}`;
-  const below = 'case when c.young is not null and c.young < c.kept then c.young else c.kept end';
+  const below =
+    olderThan === null
+      ? 'c.kept'
+      : 'case when c.young is not null and c.young < c.kept then c.young else c.kept end';
   const rows = await connection.all(
     `select c.file_no, ${below} as below, count(*) as rows_below, sum(${sizeOf('v')}) as bytes_below` +
       ` from (${cuts}) c cross join svc_revision v on v.scope_id = c.scope_id` +
       ` and v.file_no = c.file_no and v.version < ${below}` +
-      ' group by c.file_no, c.kept, c.young order by c.file_no',
+      ` group by c.file_no, c.kept${olderThan === null ? '' : ', c.young'} order by c.file_no`,
     parameters,
   );
   return rows.map((row) => ({

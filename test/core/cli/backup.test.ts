@@ -115,6 +115,14 @@ it.each([
   expect(readdirSync(cwd)).toEqual(['data']);
 });
 
+it('names the tools of PostgreSQL where the database is one', async () => {
+  const { cwd } = await filledDatabase({ files: 1 });
+  const env = { SERVICE_DATABASE_URL: 'postgres://user:password@127.0.0.1:1/memory' };
+  const { code, stderr } = await runCommand({ cwd, args: ['backup', 'a.db'], env });
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/pg_dump --format=custom/)]);
+  expect(stderr).not.toContain('password');
+});
+
 it('names the tools of MySQL and MariaDB where the database is one of those', async () => {
   const { cwd } = await filledDatabase({ files: 1 });
   const env = { SERVICE_DATABASE_URL: 'mysql://user:password@127.0.0.1:1/memory' };

@@ -285,8 +285,8 @@ describe('bad values', () => {
     ['SERVICE_BASE_PATH', 'memory/', 'a path as in /memory, without a slash at its end'],
     [
       'SERVICE_DATABASE_URL',
-      'postgres://x',
-      'sqlite:<file>, sqlite::memory: or mysql://user:password@host:port/db',
+      'redis://x',
+      'sqlite:<file>, sqlite::memory:, mysql://user:password@host:port/db or postgres://user:password@host:port/db',
     ],
     ['SERVICE_MODEL_BASE_URL', 'file:///etc/passwd', BASE_URL_ALLOWED],
     ['SERVICE_MODEL_BASE_URL', 'http://8.8.8.8/v1', BASE_URL_ALLOWED],
@@ -490,6 +490,7 @@ describe('--print-config', () => {
       'flag --database-url',
     ],
     ['{}', ['--database-url=mysql://u:p@db/m'], 'mysql, driver mysql2', 'flag --database-url'],
+    ['{}', ['--database-url=postgresql://u:p@db/m'], 'postgres, driver pg', 'flag --database-url'],
     [
       '{ "storage": { "plugin": "storage-sqlite", "options": { "filename": "f.db", "driver": "better-sqlite3" } } }',
       [],
@@ -700,6 +701,7 @@ describe('where memory is kept', () => {
     ['sqlite:///var/a.db', '/var/a.db'],
     ['sqlite::memory:', null],
     ['mysql://u:p@h/d', null],
+    ['postgres://u:p@h/d', null],
   ])('%s: %s', async (url, expected) => {
     const database = describeDatabase(await load([], { SERVICE_DATABASE_URL: url }));
     expect(database.name).toBe(url.slice(0, url.indexOf(':')));

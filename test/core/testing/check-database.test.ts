@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkDatabase, countResults, databaseCases } from '../../../core/testing/index.ts';
+import type { SqlDatabase } from '../../../core/storage/sql-database.ts';
 import type { MakeDatabase } from '../../../core/testing/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import { postgres } from '../../../plugins/storage-postgres/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
+import { freshPostgres } from '../../support/postgres.ts';
 import { temporaryDatabases } from '../../support/service.ts';
 import { brokenDatabases } from './broken-databases.ts';
 
@@ -12,18 +15,25 @@ async function onSqlite(): Promise<MakeDatabase> {
   return (place) => sqlite({ filename: fileOf(place), synchronous: 'normal' });
 }
 
-async function onMariadb(): Promise<MakeDatabase> {
-  const urls = new Map<string, string>();
-  return await Promise.resolve(async (place: string) => {
-    const url = urls.get(place) ?? (await freshDatabase());
-    urls.set(place, url);
-    return mysql({ url });
-  });
+/** A database of its own for each place. */
+function onServer(
+  makeUrl: () => Promise<string>,
+  make: (options: { url: string }) => SqlDatabase,
+): () => Promise<MakeDatabase> {
+  return () => {
+    const urls = new Map<string, string>();
+    return Promise.resolve(async (place: string) => {
+      const url = urls.get(place) ?? (await makeUrl());
+      urls.set(place, url);
+      return make({ url });
+    });
+  };
 }
 
 describe.each([
   ['SQLite', onSqlite],
-  ['MariaDB', onMariadb],
+  ['MariaDB', onServer(freshDatabase, mysql)],
+  ['PostgreSQL', onServer(freshPostgres, postgres)],
 ])('the rules of a database on %s', (_name, begin) => {
   it.each(databaseCases)('$name', async (databaseCase) => {
     const [result] = await checkDatabase(await begin(), { cases: [databaseCase] });
