@@ -455,7 +455,8 @@ class HistoryReader {
     }
     const ids = [id, line.toolCallId, line.runId, line.peerId];
     const hasIds = ids.every((each) => each === null || isUuid(each));
-    if (!hasIds || !isUuid7(id) || !/^(?:[0-9a-f]{32})?$/.test(line.traceId ?? '')) {
+    const hasTrace = line.traceId === null || /^[0-9a-f]{32}$/.test(line.traceId);
+    if (!hasIds || !isUuid7(id) || !hasTrace) {
       throw this.#wrong(version, 'has a malformed id');
     }
     if (toIdMs(id) > this.#context.latest) throw this.#wrong(version, 'is from the future');

@@ -299,6 +299,7 @@ describe('an archive that this service did not write', () => {
   it.each([
     ['an id', { id: 'x' }, /malformed id/],
     ['a trace', { traceId: "'; drop table svc_file" }, /malformed id/],
+    ['an empty trace', { traceId: '' }, /malformed id/],
     ['an actor', { actor: ' admin' }, /not valid/],
     ['a reason', { reason: 'a\u0000b' }, /not valid/],
     ['a tool', { tool: '../x' }, /malformed tool/],

@@ -14,7 +14,7 @@ import { exportAll, importAll, pack, unpack } from './archives.ts';
 import { sqlite } from '../../support/databases.ts';
 
 /** One of so many changes is tried. */
-const EVERY = process.env['MEMORY_TEST_RELEASE'] === undefined ? 101 : 5;
+const EVERY = process.env['MEMORY_TEST_RELEASE'] === undefined ? 151 : 5;
 const ADMIN = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
 /** A memory with every kind of history, as an archive. */
