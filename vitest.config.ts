@@ -1,34 +1,34 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /**
- * Rules that are run a second time, on the MariaDB of the tests: those whose answer comes from what a
- * database does by itself (transactions, locks, orders of texts, pages, the search index). What only
- * computes with what it has read is run on SQLite. test/plugins/storage-mysql runs all rules of the
- * stores.
+ * Rules that are run a second time, on the MariaDB of the tests: those whose answer comes from what
+ * that database does by itself (transactions, locks, orders of texts, indexes, migrations).
+ * test/plugins/storage-mysql runs all rules of the stores there, test/core/testing those of a database.
  */
 const ON_BOTH_DATABASES = [
-  'test/core/archive/round-trip.test.ts',
   'test/core/erase/{erase,order}.test.ts',
-  'test/core/files/{commit,files,idempotency}.test.ts',
-  'test/core/history/{blame,redact,restore,revert-writes,time-travel}.test.ts',
-  'test/core/maintenance/{retention,verify-chain}.test.ts',
-  'test/core/search/{find,search-oracle}.test.ts',
-  'test/core/storage/schema/earlier-schemas.test.ts',
-  'test/core/search/embedding/embedding.test.ts',
+  'test/core/files/{commit,idempotency}.test.ts',
+  'test/core/history/time-travel.test.ts',
+  'test/core/http/influence.test.ts',
+  'test/core/maintenance/retention.test.ts',
   'test/core/search/index/indexer.test.ts',
-  'test/core/subagents/{context,remember}.test.ts',
+  'test/core/search/search-oracle.test.ts',
+  'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
-  'test/core/http/{influence,reembed,undo}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move}.test.ts',
   'test/support/service.test.ts',
 ];
 
-/** More of them for the release, because they take long there, or differ little. */
+/** The rest of the product on MariaDB, for the release: it computes with what the stores have read. */
 const ON_BOTH_FOR_RELEASE = [
-  'test/core/archive/existing.test.ts',
-  'test/core/history/{line-history,revisions}.test.ts',
-  'test/core/search/{hint,time}.test.ts',
-  'test/core/subagents/context-fill.test.ts',
+  'test/core/archive/{existing,round-trip}.test.ts',
+  'test/core/files/files.test.ts',
+  'test/core/history/{blame,line-history,redact,restore,revert-writes,revisions}.test.ts',
+  'test/core/http/{reembed,undo}.test.ts',
+  'test/core/maintenance/verify-chain.test.ts',
+  'test/core/search/{find,hint,time}.test.ts',
+  'test/core/search/embedding/embedding.test.ts',
+  'test/core/subagents/{context,context-fill,remember}.test.ts',
   'test/core/subagents/remember/{filing,forget,inbox,model-faults}.test.ts',
   'test/core/tools/{memory_patch,run-tool}.test.ts',
 ];
@@ -88,7 +88,11 @@ export default defineConfig({
       'test/support/postgres-setup.ts',
       'test/support/statements-setup.ts',
     ],
-    setupFiles: ['test/support/seed.ts', 'test/support/statements.ts'],
+    setupFiles: [
+      'test/support/processor-time.ts',
+      'test/support/seed.ts',
+      'test/support/statements.ts',
+    ],
     // A test that needs longer than this hangs, on a busy machine too. Nothing in the suite asserts
     // on time.
     testTimeout: 180_000,

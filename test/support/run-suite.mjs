@@ -25,6 +25,7 @@ const WHOLE_FILE = 'the file itself';
  * @property {string[]} notRun each with the command that would run it
  * @property {string[]} notes what tests annotate
  * @property {number} ms
+ * @property {number | null} processorMs `null` where nothing could be measured
  * @typedef {object} SuiteResult
  * @property {FileResult[]} files
  * @property {Failure[]} failures of no file
@@ -94,7 +95,7 @@ export function summarize({ files, failures: others, seed }) {
     ...files.flatMap((file) => file.notes),
     ...slow
       .slice(0, SLOW_FILES)
-      .map(({ file, ms }) => `slow: ${file} (${Math.round(ms / 1_000)} s)`),
+      .map(({ file, ms, processorMs }) => `slow: ${file} (${toSeconds(ms, processorMs)})`),
     ...files.flatMap((file) => file.notRun).map((line) => `not run: ${line}`),
     `random values: MEMORY_TEST_SEED=${seed}`,
     ...files
@@ -107,14 +108,34 @@ export function summarize({ files, failures: others, seed }) {
 }
 
 /**
+ * @param {number} ms
+ * @param {number | null} processorMs
+ */
+function toSeconds(ms, processorMs) {
+  const processor =
+    processorMs === null ? '' : `, ${Math.round(processorMs / 1_000)} s of processor`;
+  return `${Math.round(ms / 1_000)} s${processor}`;
+}
+
+/**
  * @param {TestModule} module
  * @returns {FileResult}
  */
 function collect(module) {
   const file = nameFile(module);
   const ms = module.diagnostic().duration;
+  const { processorMs = null } = module.meta();
   /** @type {FileResult} */
-  const result = { file, passed: [], failures: [], unsteady: [], notRun: [], notes: [], ms };
+  const result = {
+    file,
+    passed: [],
+    failures: [],
+    unsteady: [],
+    notRun: [],
+    notes: [],
+    ms,
+    processorMs,
+  };
   for (const test of module.children.allTests()) {
     const name = test.fullName;
     result.notes.push(...test.annotations().map(({ message }) => message));
