@@ -8,18 +8,18 @@ import type { Core } from '../../core/service.ts';
 import { writeSecretHistory, SECRET, VICTIM } from '../support/secret-history.ts';
 import { findRaw } from '../support/raw-files.ts';
 import { openCore, temporaryDatabase } from '../support/service.ts';
-import { sqliteDrivers } from '../support/sqlite-drivers.ts';
+import { sampledDrivers } from '../support/sqlite-drivers.ts';
 import { sqlite } from '../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const HISTORIES = isRelease ? 100 : 2;
+const HISTORIES = isRelease ? 100 : 1;
 /** Steps of a history. */
 const steps = isRelease ? 300 : 150;
 /** Kills while the file is being rewritten. */
 const KILLS = isRelease ? 40 : 2;
 const operator = { address: null, traceId: null };
 
-describe.each(sqliteDrivers)('the files of a database on %s', (driver) => {
+describe.each(sampledDrivers)('the files of a database on %s', (driver) => {
   const open = async (seed: number, isSecretKept: boolean) => {
     const filename = await temporaryDatabase();
     const core = await openCore(
@@ -51,7 +51,7 @@ describe.each(sqliteDrivers)('the files of a database on %s', (driver) => {
   });
 });
 
-describe.each(sqliteDrivers)('a service on %s that is killed after a receipt', (driver) => {
+describe.each(sampledDrivers)('a service on %s that is killed after a receipt', (driver) => {
   const points = ['rewrite', 'emptyLog', 'settle'] as const;
   const moments = Array.from({ length: KILLS }, (_, kill) => 2 + 7 * kill);
   const cases = [...points.map((point) => [point, 0] as const), ...moments.map(within)];

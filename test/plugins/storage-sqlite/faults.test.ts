@@ -9,7 +9,7 @@ import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../support/rows.ts';
-import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sampledDrivers } from '../../support/sqlite-drivers.ts';
 import { sqlite } from '../../support/databases.ts';
 
 const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };
@@ -51,7 +51,7 @@ function sqliteError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code });
 }
 
-describe.each(sqliteDrivers)('on %s', (driver) => {
+describe.each(sampledDrivers)('on %s', (driver) => {
   async function openTampered(
     lockTimeoutMs = 60_000,
   ): Promise<{ storage: Storage; module: Tampered; filename: string }> {

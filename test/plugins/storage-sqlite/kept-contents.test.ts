@@ -8,13 +8,13 @@ import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.t
 import { quiet } from '../../support/quiet-log.ts';
 import { seededRandom } from '../../support/workload.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sampledDrivers } from '../../support/sqlite-drivers.ts';
 import { sqlite } from '../../support/databases.ts';
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const bob = { scope: 'u:bob', path: 'notes.md' } as const;
 const KEYS: readonly FileKey[] = [alice, { ...alice, path: 'other.md' }, bob];
-const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 300 : 5_000;
+const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
 const isKeeping = process.platform === 'linux' || process.platform === 'darwin';
 
 interface Opened {
@@ -76,7 +76,7 @@ async function readTwice({ storage }: Opened, key: FileKey): Promise<(string | u
   );
 }
 
-describe.each(sqliteDrivers)('contents in memory (%s)', (driver) => {
+describe.each(sampledDrivers)('contents in memory (%s)', (driver) => {
   const openTwo = async () => {
     const native = await loadSqliteModule(driver);
     const filename = join(await temporaryDirectory(), 'memory.db');

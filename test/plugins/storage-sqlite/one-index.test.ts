@@ -10,7 +10,7 @@ import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
-import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sampledDrivers } from '../../support/sqlite-drivers.ts';
 import { sqlite } from '../../support/databases.ts';
 
 const PLUGIN = fileURLToPath(
@@ -54,7 +54,7 @@ async function open(filename: string, driver: SqliteDriver): Promise<Storage> {
   return storage;
 }
 
-describe.each(sqliteDrivers)('a file that another process has open (%s)', (driver) => {
+describe.each(sampledDrivers)('a file that another process has open (%s)', (driver) => {
   it('is refused by another path until that process ends', async () => {
     const directory = await temporaryDirectory();
     const filename = join(directory, 'memory.db');

@@ -27,13 +27,13 @@ import { backUpFile } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
-import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+import { sampledDrivers } from '../../support/sqlite-drivers.ts';
 import { sqlite } from '../../support/databases.ts';
 
-const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 100 : 5_000;
-const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 60 : 5_000;
+const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 60 : 5_000;
+const AT_ONCE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 30 : 5_000;
 const CHECKPOINTS = ['passive', 'truncate', 'full', 'restart', 'truncate'];
-const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 24;
+const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 24;
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const DAMAGED = { code: 'STORAGE_DAMAGED', status: 500, retryable: false };
 
@@ -108,7 +108,7 @@ async function fillLog({ storage, other }: Opened): Promise<void> {
   await storage.ping();
 }
 
-describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
+describe.each(sampledDrivers)('the files of a database (%s)', (driver) => {
   it('are the same through all that SQLite does with them', async () => {
     const opened = await open(driver);
     const random = createRandom(3);
@@ -235,7 +235,7 @@ const LOG_CHANGES: Record<string, (log: string, old: string) => Promise<void>> =
   },
 };
 
-describe.each(sqliteDrivers)('a log that is changed in its place (%s)', (driver) => {
+describe.each(sampledDrivers)('a log that is changed in its place (%s)', (driver) => {
   const bob = { scope: 'u:bob', path: 'f' } as const;
 
   async function openTwiceWritten(): Promise<Opened & { log: string; old: string }> {
