@@ -142,7 +142,7 @@ describe('a job of an operator takes at most three clicks', () => {
   });
 
   it('the code that connects LangChain is copied', async () => {
-    const opened = await openConsole({ path: '/nothing' });
+    const opened = await openConsole({ path: '/nothing', context: {} });
     const { page, service, visit } = opened;
     await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'Tea.\n' });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

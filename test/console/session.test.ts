@@ -21,7 +21,7 @@ const field = 'Admin secret';
 async function openLimited({ isUnlocked = false } = {}) {
   const clock = manualClock(Date.now());
   const service = await serveCore({ now: clock.now });
-  const opened = await openConsole({ service, isUnlocked, path: '/nothing' });
+  const opened = await openConsole({ service, isUnlocked, path: '/nothing', context: {} });
   const { page } = opened;
   await page.clock.install();
   await opened.visit('/');
@@ -55,7 +55,7 @@ async function serveEmptyPage(page: Page): Promise<void> {
 
 describe('the admin secret', () => {
   it('opens the console, stays in memory alone, and is gone when the page is loaded again', async () => {
-    const opened = await openConsole({ isUnlocked: false, path: '/files' });
+    const opened = await openConsole({ isUnlocked: false, path: '/files', context: {} });
     const { page } = opened;
     await page.getByLabel(field).fill('wrong');
     await page.getByRole('button', { name: 'Open the console' }).click();
@@ -79,7 +79,7 @@ describe('the admin secret', () => {
   });
 
   it('is kept for the tab when its owner asks for it, until it is locked', async () => {
-    const { page } = await openConsole({ isUnlocked: false });
+    const { page } = await openConsole({ isUnlocked: false, context: {} });
     await page.getByLabel(field).fill(ADMIN_SECRET);
     await page.getByLabel('Remember until this tab is closed').check();
     await page.keyboard.press('Enter');
@@ -97,7 +97,7 @@ describe('the admin secret', () => {
   });
 
   it('is forgotten after 15 minutes without use', async () => {
-    const { page, visit } = await openConsole();
+    const { page, visit } = await openConsole({ context: {} });
     await page.clock.install();
     await visit('/');
     await page.getByText('No memory yet').waitFor();
@@ -111,7 +111,7 @@ describe('the admin secret', () => {
   });
 
   it('that is forgotten takes no unsaved edit with it: the edit is back after unlocking', async () => {
-    const opened = await openConsole();
+    const opened = await openConsole({ context: {} });
     const { page, service, visit } = opened;
     await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: '# A\n' });
     await page.clock.install();
@@ -140,7 +140,7 @@ describe('the admin secret', () => {
   });
 
   it('that is forgotten takes no new file with it that is not created, but one that was given up', async () => {
-    const opened = await openConsole();
+    const opened = await openConsole({ context: {} });
     const { page, service, visit } = opened;
     await page.clock.install();
     await visit('/files?new=yes');
@@ -169,7 +169,7 @@ describe('the admin secret', () => {
   });
 
   it('that is forgotten takes no merge with it that is under way', async () => {
-    const opened = await openConsole();
+    const opened = await openConsole({ context: {} });
     const { page, service, visit } = opened;
     const write = (content: string) =>
       call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content });
@@ -226,7 +226,7 @@ describe('the admin secret', () => {
   });
 
   it('that is kept and no longer right is tried once, whatever the view asks for', async () => {
-    const opened = await openConsole({ path: '/nothing', isUnlocked: false });
+    const opened = await openConsole({ path: '/nothing', isUnlocked: false, context: {} });
     const { page, visit } = opened;
     const refused: string[] = [];
     page.on('response', (answer) => {
@@ -337,7 +337,7 @@ describe('the console', () => {
   });
 
   it('is reached everywhere by the keyboard: palette, jumps and a list of the keys', async () => {
-    const opened = await openConsole();
+    const opened = await openConsole({ context: {} });
     const { page } = opened;
     await page.getByText('No memory yet').waitFor();
     await page.keyboard.press('Control+k');

@@ -1,6 +1,7 @@
 import {
   chromium,
   type Browser,
+  type BrowserContext,
   type BrowserContextOptions,
   type Download,
   type Locator,
@@ -28,6 +29,10 @@ export interface ConsoleOptions {
   config?: Partial<CoreConfig>;
   /** Default: the secret is there, as if it had been kept for this tab. */
   isUnlocked?: boolean;
+  /**
+   * Of a context of the test's own, which a test also needs that sets a clock or gives permissions. By
+   * default all tests of a worker share one.
+   */
   context?: BrowserContextOptions;
   /** Code that each page runs before its own. */
   script?: string;
@@ -58,20 +63,40 @@ async function sharedBrowser(): Promise<Browser> {
   return browser;
 }
 
+const SIZE = { viewport: { width: 1400, height: 900 } };
+/** It has the console's code, which takes longer to load and compile than most tests take. */
+let context: BrowserContext | null = null;
+
+/**
+ * Opens a page with nothing that another one has stored for this origin; it is closed when the test
+ * ends.
+ */
+async function openPage(origin: string, own?: BrowserContextOptions): Promise<Page> {
+  const started = await sharedBrowser();
+  if (own !== undefined) {
+    const context = await started.newContext({ ...SIZE, ...own });
+    onTestFinished(() => context.close());
+    return await context.newPage();
+  }
+  const shared = (context ??= await started.newContext(SIZE));
+  const page = await shared.newPage();
+  onTestFinished(async () => {
+    for (const opened of shared.pages()) await opened.close();
+  });
+  const session = await shared.newCDPSession(page);
+  const storageTypes = 'cookies,local_storage,indexeddb,cache_storage,service_workers';
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes });
+  await session.detach();
+  return page;
+}
+
 /** Opens the built console in headless Chromium, on a real service and a real SQLite. */
 export async function openConsole(options: ConsoleOptions = {}): Promise<ConsolePage> {
   const { path = '/', isUnlocked = true, basePath = '', host = '127.0.0.1' } = options;
   const service = options.service ?? (await serveCore(options.config));
-  const context = await (
-    await sharedBrowser()
-  ).newContext({
-    viewport: { width: 1400, height: 900 },
-    ...options.context,
-  });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
   const origin = `http://${host}:${service.port}`;
+  const page = await openPage(origin, options.context);
+  page.setDefaultTimeout(PATIENCE_MS);
   const problems: string[] = [];
   trackRequests(page);
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));

@@ -1,6 +1,6 @@
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import net from 'node:net';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { toSettings } from '../../../core/config/service.ts';
 import type { Settings } from '../../../core/config/settings.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
@@ -216,13 +216,36 @@ export async function serveCore(
   );
   const answered = new Set<string>();
   const routes = serviceRoutes(core).map((definition) => checkingAnswers(definition, answered));
-  const server = await listen(createApp(core, routes, options), { host: '127.0.0.1', port: 0 });
+  const server = await listenForTest(createApp(core, routes, options));
   const client = requester(server.address.port);
   onTestFinished(async () => {
     client.close();
     await server.close({ graceMs: 0 });
   });
   return { core, routes, server, log, answered, ...client };
+}
+
+/** Of the first service that the tests of the console had. */
+let consolePort = 0;
+
+/**
+ * Listens on a free port. The services of the console's tests listen one after another on the same
+ * one, because the browser keeps the code of the console by its address.
+ */
+async function listenForTest(app: HttpApp): Promise<ListeningServer> {
+  const host = '127.0.0.1';
+  if (!/[\\/]test[\\/]console[\\/]/.test(expect.getState().testPath ?? '')) {
+    return await listen(app, { host, port: 0 });
+  }
+  try {
+    const server = await listen(app, { host, port: consolePort });
+    consolePort = server.address.port;
+    return server;
+  } catch (error) {
+    // The service before, or beside it, has it still.
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return await listen(app, { host, port: 0 });
+  }
 }
 
 /** The same route, failing with `INTERNAL` when an answer does not fit the schema that describes it. */
