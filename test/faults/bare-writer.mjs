@@ -2,12 +2,13 @@
 // a tenth of a second. Takes operations as JSON lines on standard input, and answers each with a
 // line on standard output once it is acknowledged.
 //
-//   node bare-writer.mjs <database>… [--acknowledge-early] [--kill-at=<n>]
+//   node bare-writer.mjs <database>… [--acknowledge-early] [--kill-at=<n>,…]
 //
 // A database is an SQLite file, or a mysql:// URL; an operation's `at` says which one it is for, from
-// 0: a kill of the process is one of each of them. With --kill-at, on SQLite, it kills itself before
-// the nth statement of the transaction of an operation that says `isVictim`; where that has n − 1
-// statements, between the commit and the answer.
+// 0: a kill of the process is one of each of them. With --kill-at, on SQLite, each database has an n.
+// There, an operation that says `isVictim` stands still before the nth statement of its transaction;
+// where that has n − 1 statements, between the commit and the answer. Once all of them stand still, or
+// are answered, the process kills itself.
 
 import { createInterface } from 'node:readline';
 import { randomUUID, createHash } from 'node:crypto';
@@ -15,7 +16,12 @@ import { acknowledgeEarly } from './acknowledge-early.mjs';
 
 const databases = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
-const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice(10) ?? 0);
+const points =
+  flags
+    .find((flag) => flag.startsWith('--kill-at='))
+    ?.slice(10)
+    .split(',') ?? [];
+let victims = points.length;
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
@@ -33,34 +39,25 @@ const [
   load('core/storage/storage.js'),
 ]);
 
-let isArmed = false;
-let statements = 0;
-let isInTransaction = false;
+/** Databases whose victim has begun. */
+const armed = new Set();
 
-/** @param {string} sql */
-function countStatement(sql) {
-  if (sql === 'begin immediate') isInTransaction = true;
-  if (!isArmed || !isInTransaction) return;
-  statements += 1;
-  if (statements === killAt) process.kill(process.pid, 'SIGKILL');
-}
-
-/** @param {string} sql */
-function countEnd(sql) {
-  if (sql !== 'commit') return;
-  // One more: committed, and nobody was told.
-  countStatement('');
-  isInTransaction = false;
+function countVictim() {
+  victims -= 1;
+  if (victims === 0) process.kill(process.pid, 'SIGKILL');
 }
 
 const now = Date.now;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const writers = await Promise.all(databases.map(openWriter));
+const writers = await Promise.all(databases.map((database, at) => openWriter(database, at)));
 
-/** @param {string} database */
-async function openWriter(database) {
+/**
+ * @param {string} database
+ * @param {number} at
+ */
+async function openWriter(database, at) {
   const isMysql = database.startsWith('mysql:');
-  const real = createStorage(await (isMysql ? openMysql(database) : openSqlite(database)));
+  const real = createStorage(await (isMysql ? openMysql(database) : openSqlite(database, at)));
   const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
   const erasures = createKnownErasures({ storage, async onEnd() {} });
   const files = createFiles({
@@ -98,16 +95,45 @@ async function openMysql(database) {
   return mysql({ url: database });
 }
 
-/** @param {string} database */
-async function openSqlite(database) {
+/**
+ * @param {string} database
+ * @param {number} at
+ */
+async function openSqlite(database, at) {
   const { sqlite } = await load('plugins/storage-sqlite/index.js');
-  return sqlite({ filename: database, ...(killAt > 0 ? { driver: await countingDriver() } : {}) });
+  const isVictim = points[at] !== undefined;
+  return sqlite({ filename: database, ...(isVictim ? { driver: await countingDriver(at) } : {}) });
 }
 
-/** The driver, and the statements of the victim's transaction counted. */
-async function countingDriver() {
+/**
+ * The driver, which counts the statements of the victim's transaction, and stands still at its point.
+ *
+ * @param {number} at
+ */
+async function countingDriver(at) {
   const { loadSqliteModule } = await load('plugins/storage-sqlite/drivers/load.js');
   const native = await loadSqliteModule('sqlite3');
+  let statements = 0;
+  let isInTransaction = false;
+
+  /** @param {string} sql */
+  async function countStatement(sql) {
+    if (sql === 'begin immediate') isInTransaction = true;
+    if (!armed.has(at) || !isInTransaction) return;
+    statements += 1;
+    if (statements !== Number(points[at])) return;
+    countVictim();
+    await new Promise(() => {});
+  }
+
+  /** @param {string} sql */
+  async function countEnd(sql) {
+    if (sql !== 'commit') return;
+    // One more: committed, and nobody was told.
+    await countStatement('');
+    isInTransaction = false;
+  }
+
   return {
     ...native,
     /** @type {typeof native.open} */
@@ -115,14 +141,14 @@ async function countingDriver() {
       const connection = await native.open(...args);
       return {
         ...connection,
-        all(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
-          countStatement(sql);
-          return connection.all(sql, parameters);
+        async all(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
+          await countStatement(sql);
+          return await connection.all(sql, parameters);
         },
         async run(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
-          countStatement(sql);
+          await countStatement(sql);
           const changes = await connection.run(sql, parameters);
-          countEnd(sql);
+          await countEnd(sql);
           return changes;
         },
       };
@@ -132,7 +158,7 @@ async function countingDriver() {
 
 /** @param {any} operation */
 async function execute({ number, at = 0, userId, tool, args, key, isVictim }) {
-  isArmed ||= isVictim === true;
+  if (isVictim) armed.add(at);
   let isReplayed = false;
   const call = {
     userId,
@@ -161,6 +187,7 @@ async function execute({ number, at = 0, userId, tool, args, key, isVictim }) {
     answer = { status: 'refused', code: /** @type {{ code?: string }} */ (error).code };
   }
   process.stdout.write(`${JSON.stringify({ number, answer })}\n`);
+  if (isVictim && points[at] !== undefined) countVictim();
 }
 
 process.stdout.write('ready\n');

@@ -133,7 +133,7 @@ const WRITER = fileURLToPath(new URL('../faults/bare-writer.mjs', import.meta.ur
 export async function startBareWriter(
   databases: string | readonly string[],
   flags: readonly string[] = [],
-): Promise<KillableTarget & { victim(operation: Operation): Promise<Answer> }> {
+): Promise<KillableTarget & { victim(operation: Operation, at?: number): Promise<Answer> }> {
   const names = [databases].flat();
   const child = spawn(process.execPath, [WRITER, ...names, ...flags], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -170,7 +170,7 @@ export async function startBareWriter(
   return {
     execute: send,
     beside: names.map(toTarget).slice(1),
-    victim: (operation) => send({ ...operation, isVictim: true }),
+    victim: (operation, at = 0) => send({ ...operation, at, isVictim: true }),
     end(signal) {
       child.kill(signal);
       return ended;
