@@ -8,9 +8,9 @@ import { call, temporaryDirectory } from '../support/service.ts';
 import { sqlite } from '../support/databases.ts';
 
 /** Copies of the database, each damaged in other places. */
-const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 400;
+const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 400;
 /** What looks damaged is read again for up to three seconds, and a round may meet much of it. */
-const LONG = { timeout: ROUNDS * 20_000 };
+const LONG = { timeout: 120_000 + ROUNDS * 20_000 };
 const USERS = ['alice', 'bob', 'carol'];
 const FILES = 10;
 

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { startCommand } from '../support/command.ts';
 import { post } from '../support/targets.ts';
 
-const WRITES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 25 : 100;
+const WRITES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 12 : 100;
 const LONG = { timeout: 300_000 };
 const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const INSTALL = 'apt-get install strace';

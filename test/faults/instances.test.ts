@@ -8,7 +8,7 @@ import { inProcess, patient, post } from '../support/targets.ts';
 import type { Operation, Target } from '../support/workload.ts';
 import { sqlite } from '../support/databases.ts';
 
-const APPENDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20 : 313;
+const APPENDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 12 : 313;
 const WORKERS = 16;
 const FILES = 5;
 

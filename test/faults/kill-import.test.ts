@@ -49,9 +49,13 @@ async function countImports(core: Core): Promise<number> {
     .length;
 }
 
-describe.each(DATABASES)('an import on %s that is killed with kill -9', (_, make, open) => {
-  // The last one is in the middle of the long history.
-  it.each([0, 1, 7, 30, FILES + 1])(
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+/** How many transactions come before a kill. The last one is in the middle of the long history. */
+const KILLED_AFTER = [0, 1, 7, 30, FILES + 1];
+
+describe.each(DATABASES)('an import on %s that is killed with kill -9', (name, make, open) => {
+  // Each transaction ends by itself on each database: on MariaDB, the last one stands for all.
+  it.each(isRelease || name === 'SQLite' ? KILLED_AFTER : KILLED_AFTER.slice(-1))(
     'after %i transactions has whole files alone, and is completed by the same import',
     async (transactions) => {
       made ??= makeArchive();

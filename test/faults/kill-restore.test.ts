@@ -45,8 +45,11 @@ const CALLER = { address: null, traceId: null };
 /** By this clock, no other instance is still at work. */
 const later = () => Date.now() + 60_000;
 
-describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make) => {
-  it.each([1, 2, 4])(
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+
+describe.each(DATABASES)('a restore on %s that is killed with kill -9', (name, make) => {
+  // The steps are the same on each database: on MariaDB, one in the middle stands for all.
+  it.each(isRelease || name === 'SQLite' ? [1, 2, 4] : [2])(
     'after %i of its five transactions is completed by the next start, while writes wait',
     async (transactions) => {
       const { database, at } = await make();

@@ -19,7 +19,7 @@ const DATABASES: readonly [
 ][] = [
   [
     'SQLite',
-    isRelease ? 5_000 : 50,
+    isRelease ? 5_000 : 20,
     async () => {
       const filename = await temporaryDatabase();
       return { database: filename, open: () => sqlite({ filename }) };
@@ -27,7 +27,7 @@ const DATABASES: readonly [
   ],
   [
     'MariaDB',
-    isRelease ? 5_000 : 10,
+    isRelease ? 5_000 : 5,
     async () => {
       // So many rows are not to be deleted again: the server is removed as a whole.
       const url = isRelease ? await createDatabase(await sharedMariadb()) : await freshDatabase();

@@ -8,7 +8,8 @@ import { type RunningCommand, runCommand, startCommand } from '../support/comman
 import { post } from '../support/targets.ts';
 import { temporaryDirectory } from '../support/service.ts';
 
-const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 20;
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+const ROUNDS = isRelease ? 20 : 1;
 const WRITERS = 4;
 /** Writes that each writer sends once the file is no longer the server's. */
 const AFTERWARDS = 20;
@@ -47,7 +48,15 @@ const WAYS: Record<string, { change: (place: Place) => unknown; undo?: (place: P
   },
 };
 
-describe.each(Object.entries(WAYS))('a database file that is %s under its server', (_, way) => {
+/**
+ * test/plugins/storage-sqlite/open-files.test.ts tries each of them on the open database. So at each
+ * push a service meets only those that differ to it: in what is left of its acknowledged writes.
+ */
+const ways = Object.entries(WAYS).filter(
+  ([way, { undo }]) => isRelease || undo !== undefined || way === 'overwritten by a copy (cp)',
+);
+
+describe.each(ways)('a database file that is %s under its server', (_, way) => {
   it('acknowledges no write any more, is not ready, and says so once', LONG, async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const { service, place } = await startWithCopy();

@@ -8,7 +8,7 @@ import { mysql } from '../../support/databases.ts';
 const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Lives in Berlin.\n- Has a cat.\n';
 const NEWER = '# News\n\n- Moved: lives in Madrid now, no longer in Berlin.\n';
 /** How often a user's write and the run's own meet at one file. */
-const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 10 : 300;
+const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 300;
 const LONG = { timeout: 180_000 + ROUNDS * 6_000 };
 
 it('two instances on MariaDB dream of each user once, and undo it to the byte', async () => {

@@ -5,7 +5,7 @@ import type { Host } from '../../../core/contracts/plugin.ts';
 import { takeSnapshot, type TakenSnapshot } from '../../../plugins/dreaming/snapshot.ts';
 import { openDreams } from './dream-service.ts';
 
-const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20 : 2_000;
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 10 : 2_000;
 const LONG = { timeout: 180_000 + RUNS * 300 };
 const NOW = 1_000_000;
 // Lines of each file and whether it is an old one. The sixth, once its turn had come, came first in
