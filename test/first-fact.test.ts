@@ -69,7 +69,7 @@ describe('from npm install to a first remembered fact', () => {
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'memory-first-fact-'));
-    archive = await packPackage(directory);
+    archive = await packPackage();
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 

@@ -20,6 +20,7 @@ const { definitions } = createCore({
 }).tools;
 const NAMES = definitions.map(({ name }) => name);
 
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const tools = { delete: true, move: true };
 let service: ServedService;
 /** Without a model of its own, and with one call a minute for each user. */
@@ -87,11 +88,15 @@ async function answersTo(
 }
 
 describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) => {
-  // Every other tool over HTTP, and the others in process: each loop meets both runners.
-  it.each(definitions.map((tool, index) => [tool.name, tool, index] as const))(
+  // Every other tool over HTTP, and the others in process: each loop meets both runners. The server of
+  // the model checks the definitions of all tools in each run: so half of the loops run a tool at each
+  // push, and all of them for the release.
+  const own = LOOPS.indexOf(loop);
+  const all = definitions.map((tool, index) => [tool.name, tool, index] as const);
+  it.each(all.filter(([, , index]) => isRelease || (index + own) % 4 < 2))(
     'runs %s, and hands its result to the model',
     async (_name, tool, index) => {
-      const runner = (index + LOOPS.indexOf(loop)) % 2 === 0 ? service.tools : service.client();
+      const runner = (index + own) % 2 === 0 ? service.tools : service.client();
       const call = {
         name: tool.name,
         arguments: withNulls(tool.name, tool.example.arguments, loop),

@@ -39,7 +39,7 @@ console.log(typeof MemoryClient);
 it('the packed adapters load without the packages of others, and say what to install', async () => {
   const project = await temporaryDirectory();
   // Alone in its node_modules, as in a project that has installed nothing else.
-  await unpackPackage(await packPackage(project), project);
+  await unpackPackage(await packPackage(), project);
   await writeFile(join(project, 'try.mjs'), SCRIPT);
   const { stdout } = await promisify(execFile)(process.execPath, ['try.mjs'], { cwd: project });
   const needs = 'needs a package that is not installed: npm install';
@@ -72,7 +72,7 @@ async function plant(project: string, name: string, version: string, exports: ob
 
 it('the packed adapters refuse a version that is too old, or lacks a part, and say what to install', async () => {
   const project = await temporaryDirectory();
-  await unpackPackage(await packPackage(project), project);
+  await unpackPackage(await packPackage(), project);
   const noop = '() => undefined';
   await plant(project, 'ai', '5.0.93', { tool: noop, jsonSchema: noop });
   await plant(project, '@openai/agents', '2.0.0', { tool: noop });
@@ -95,7 +95,7 @@ it('the packed adapters refuse a version that is too old, or lacks a part, and s
 
 it('an adapter takes a newer version that has the parts it needs', async () => {
   const project = await temporaryDirectory();
-  await unpackPackage(await packPackage(project), project);
+  await unpackPackage(await packPackage(), project);
   await plant(project, 'ai', '9.0.0-beta.1', {
     tool: '(made) => made',
     jsonSchema: '(schema) => schema',

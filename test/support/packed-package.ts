@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, symlink } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,10 +18,20 @@ export interface Manifest {
   optionalDependencies: Record<string, string>;
 }
 
-/** Packs what is built as `npm publish` would, and gives the archive’s path. */
-export async function packPackage(directory: string): Promise<string> {
-  const pack = ['pack', '--ignore-scripts', '--pack-destination', directory];
-  const { stdout } = await execute('npm', pack, { cwd: root });
+let packed: Promise<string> | null = null;
+
+/**
+ * Packs what is built as `npm publish` would, once for all tests of a worker. Gives the archive’s path.
+ */
+export function packPackage(): Promise<string> {
+  return (packed ??= pack());
+}
+
+async function pack(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'memory-pack-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const args = ['pack', '--ignore-scripts', '--pack-destination', directory];
+  const { stdout } = await execute('npm', args, { cwd: root });
   return join(directory, stdout.trim().split('\n').at(-1) ?? '');
 }
 
