@@ -89,7 +89,7 @@ describe('export and import', () => {
         await here.close();
         await there.close();
       }),
-      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 4 : 40 },
+      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 2 : 40 },
     );
   });
 
@@ -106,7 +106,7 @@ describe('export and import', () => {
         await here.close();
         await there.close();
       }),
-      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 5 : 60 },
+      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 60 },
     );
   });
 

@@ -10,7 +10,7 @@ import { filledDatabase, PROGRESS } from './maintenance.ts';
 import { sqlite } from '../../support/databases.ts';
 
 /** How many copies are made while writes go on. */
-const COPIES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 50;
+const COPIES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 2 : 50;
 const LONG = { timeout: 180_000 + COPIES * 20_000 };
 
 /** What is in a copy, once it was opened and found to be whole. */

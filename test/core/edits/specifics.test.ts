@@ -4,7 +4,7 @@ import { atOnce } from '../../../core/time/pause.ts';
 import { listSpecifics, missingSpecifics } from '../../../core/edits/specifics.ts';
 
 /** Positions are tried this far apart: no divisor of a length in the code. */
-const STEP = process.env['MEMORY_TEST_RELEASE'] === undefined ? 7 : 1;
+const STEP = process.env['MEMORY_TEST_RELEASE'] === undefined ? 17 : 1;
 
 const missing = (text: string, grounds: string) =>
   atOnce(missingSpecifics(text, grounds)).map((one) => one.text);

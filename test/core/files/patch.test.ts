@@ -7,7 +7,7 @@ import { applyPatch } from '../../../core/files/patch.ts';
 import { countSteps } from '../../support/count-steps.ts';
 
 const MAX_BYTES = 262_144;
-const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 5_000 : 200_000;
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1_500 : 200_000;
 
 type Patch = Pick<PatchArguments, 'edits' | 'append'>;
 

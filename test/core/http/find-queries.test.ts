@@ -4,7 +4,7 @@ import { MAX_QUERY_UNITS } from '../../../core/search/rank/query.ts';
 import { asAdmin, asAgent, serveCore } from './serve.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const QUERIES = isRelease ? 200_000 : 400;
+const QUERIES = isRelease ? 200_000 : 150;
 const CALLERS = 8;
 
 const OPERATORS =

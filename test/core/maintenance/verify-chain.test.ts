@@ -1,5 +1,6 @@
 import { writeOne } from '../../support/write-one.ts';
 import { hash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createConnection } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding, Verification } from '../../../core/contracts/admin.ts';
@@ -25,6 +26,8 @@ const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
 /** A database of the project's kind, which a test also changes behind the service's back. */
 interface Database {
+  /** Of a SQLite file. */
+  filename: string | null;
   storage(): Storage;
   /** Runs a statement, and returns the number of changed rows. */
   run(sql: string): Promise<number>;
@@ -34,6 +37,7 @@ async function makeDatabase(): Promise<Database> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
     const url = await freshDatabase();
     return {
+      filename: null,
       storage: () => mysql({ url }),
       async run(sql) {
         const connection = await createConnection(url.split('?')[0] ?? url);
@@ -45,6 +49,7 @@ async function makeDatabase(): Promise<Database> {
   }
   const filename = await temporaryDatabase();
   return {
+    filename,
     storage: () => sqlite({ filename }),
     run: (sql) => withRawSql(filename, 'sqlite3', (raw) => raw.run(sql, [])),
   };
@@ -77,7 +82,28 @@ async function fill(core: Core, host: Host): Promise<void> {
   await core.revisions.revert(revisionId, {}, operator);
 }
 
-async function openFilled(database: Database): Promise<Core> {
+const OPTIONS = { tools: { delete: true, move: true }, sharedWrites: true };
+type Fill = (database: Database) => Promise<Core>;
+/** The closed SQLite files that each of these made. */
+const filledFiles = new Map<Fill, Buffer>();
+
+/** Opens a database that `fill` has filled: a copy of the file that it made for the first test. */
+async function openCopy(database: Database, fill: Fill): Promise<Core> {
+  const { filename } = database;
+  if (filename === null) return await fill(database);
+  const made = filledFiles.get(fill);
+  if (made === undefined) {
+    await (await fill(database)).close();
+    filledFiles.set(fill, await readFile(filename));
+  } else {
+    await writeFile(filename, made);
+  }
+  return await openCore({ storage: database.storage(), ...OPTIONS });
+}
+
+const openFilled = (database: Database) => openCopy(database, makeFilled);
+
+async function makeFilled(database: Database): Promise<Core> {
   let host: Host | null = null;
   const plugin = {
     name: 'toy',
@@ -87,8 +113,7 @@ async function openFilled(database: Database): Promise<Core> {
   const core = await openCore({
     storage: database.storage(),
     plugins: [plugin],
-    tools: { delete: true, move: true },
-    sharedWrites: true,
+    ...OPTIONS,
   });
   if (host === null) throw new Error('setup was not called');
   await fill(core, host);
@@ -398,9 +423,11 @@ it('starts after the history of today, and says so', async () => {
   expect(found?.message).toContain('was written after the chain started');
 });
 
+const openWithTexts = (database: Database) => openCopy(database, makeTexts);
+
 /** A memory with every kind of kept text, and the number of the revision of each version. */
-async function openWithTexts(database: Database): Promise<Core> {
-  const core = await openCore({ storage: database.storage(), tools: { delete: true } });
+async function makeTexts(database: Database): Promise<Core> {
+  const core = await openCore({ storage: database.storage(), ...OPTIONS });
   const write = async (file: string, versions: number) => {
     for (let n = 1; n <= versions; n += 1) {
       const content = `first line\n- fact ${n}\n${'other line\n'.repeat(n)}`;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readStructure, readStructureInSteps } from '../../../core/markdown/structure.ts';
 import { countSteps } from '../../support/count-steps.ts';
 
-const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3_000 : 100_000;
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1_000 : 100_000;
 
 /** What a parser says of a text: its headings, and what each line is that is not a paragraph. */
 interface Reading {

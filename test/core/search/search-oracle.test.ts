@@ -24,7 +24,7 @@ import { mysql, sqlite } from '../../support/databases.ts';
 const operator = { address: '127.0.0.1', traceId: 'a'.repeat(32) };
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
-const RUNS = isRelease ? 400 : isMariadb ? 2 : 8;
+const RUNS = isRelease ? 400 : isMariadb ? 2 : 4;
 const KILLS = isRelease ? 100 : 2;
 const LIMIT_MS = isRelease ? 1_800_000 : 240_000;
 

@@ -14,7 +14,7 @@ import { asAdmin, asAgent, serveCore } from '../http/serve.ts';
 
 const CANARY = 'kanarienvogel';
 /** T30: a sample in the tests, and more for a release. */
-const OPERATIONS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 500 : 10_000;
+const OPERATIONS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 200 : 10_000;
 const TIMEOUT_MS = 180_000 + 30 * OPERATIONS;
 /** Room for every span, so that each one is looked at. */
 const QUEUE = { OTEL_BSP_MAX_QUEUE_SIZE: '1000000', OTEL_BSP_SCHEDULE_DELAY: '10' };

@@ -5,7 +5,7 @@ import { call, openCore } from '../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
-const QUERIES = isRelease ? 200_000 : isMariadb ? 200 : 1_000;
+const QUERIES = isRelease ? 200_000 : isMariadb ? 100 : 300;
 const LIMIT_MS = isRelease ? 3_000_000 : 300_000;
 
 interface Found {

@@ -14,7 +14,7 @@ import { mysql, sqlite } from '../../../support/databases.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const WRITES = isRelease ? 10_000 : 100;
-const SWITCHES = isRelease ? 300 : 4;
+const SWITCHES = isRelease ? 300 : 2;
 const DIMENSIONS = 16;
 /** By default a test has three minutes. */
 const LONG = isRelease ? { timeout: 1_800_000 } : {};

@@ -6,7 +6,7 @@ import { listSections } from '../../../../core/markdown/sections.ts';
 import { readStructure } from '../../../../core/markdown/structure.ts';
 import { MAX_PASSAGE_LENGTH, splitPassages } from '../../../../core/search/text/passages.ts';
 
-const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1_000 : 50_000;
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 300 : 50_000;
 
 function headingsOf(text: string) {
   const structure = readStructure(text);
