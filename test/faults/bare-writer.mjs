@@ -165,7 +165,7 @@ async function execute({ number, at = 0, userId, tool, args, key, isVictim }) {
     actor: 'agent',
     tool,
     toolCallId: randomUUID(),
-    trace: noTrace(),
+    trace: noTrace(randomUUID().replaceAll('-', '')),
     ...(key === undefined
       ? {}
       : { idempotency: { keyHash: sha256(key), requestHash: sha256(JSON.stringify(args)) } }),
