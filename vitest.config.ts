@@ -39,13 +39,15 @@ const BEYOND_RULES = [
   'test/{cluster,console,docs,examples,faults,openapi,python,support}/**',
   'test/core/{build,cli}/**',
   'test/core/archive/git.test.ts',
-  'test/core/search/embedding/embedding-faults.test.ts',
+  'test/core/http/health.test.ts',
+  'test/core/search/embedding/{embedding-faults,embedding-worker}.test.ts',
+  'test/core/testing/check-database.test.ts',
   'test/adapters/{client-elsewhere,missing-peers,next-majors}.test.ts',
   'test/plugins/storage-mysql/**',
   'test/plugins/storage-postgres/**',
   'test/plugins/storage-sqlite/{database-lock,one-index,open-files,two-processes}.test.ts',
   'test/plugins/storage-sqlite/drivers/**',
-  'test/plugins/dreaming/{mariadb,processes}.test.ts',
+  'test/plugins/dreaming/{lease,mariadb,processes}.test.ts',
   'test/plugins/mcp/conformance.test.ts',
 ];
 
