@@ -19,7 +19,6 @@ const PEERS = {
   '@opentelemetry/resources': { oldest: '2.12.0', install: '2' },
   '@opentelemetry/sdk-trace-node': { oldest: '2.12.0', install: '2' },
   ai: { oldest: '6.0.0', install: '7' },
-  pg: { oldest: '8.11.0', install: '8' },
 } as const;
 
 export type PeerName = keyof typeof PEERS;

@@ -1,6 +1,11 @@
 import type { CustomTypesConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg';
-import { MemoryError } from '../../core/errors.ts';
-import type { Connection, Dialect, Row, SqlValue } from '../../core/storage/dialect.ts';
+import {
+  type Connection,
+  type Dialect,
+  MemoryError,
+  type Row,
+  type SqlValue,
+} from '../../core/plugin.ts';
 import { createPostgresDialect, createTranslator } from './dialect.ts';
 import { classifyPostgresError } from './errors.ts';
 import type { PgModule } from './load-pg.ts';

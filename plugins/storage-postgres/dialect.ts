@@ -1,21 +1,22 @@
-import type {
-  CellValue,
-  Connection,
-  Dialect,
-  FolderQuery,
-  KeySet,
-  RowSet,
-  SqlValue,
-  Statement,
-} from '../../core/storage/dialect.ts';
-import { bindNames } from '../../core/storage/bind-names.ts';
-import { toHashHex, toIdHex } from '../../core/storage/schema/ids.ts';
 import {
+  bindNames,
+  type CellValue,
   type ColumnKind,
+  type Connection,
+  type Dialect,
+  type FolderQuery,
+  type KeySet,
   kindOf,
+  pathBehind,
+  type RowSet,
+  type SqlValue,
+  type Statement,
+  successorOf,
   type TableDefinition,
-} from '../../core/storage/schema/columns.ts';
-import { pathBehind, successorOf } from '../../core/storage/read/text-range.ts';
+  toHashHex,
+  toIdHex,
+  translateOnce,
+} from '../../core/plugin.ts';
 
 /**
  * The most rows in one statement. Smaller numbers are split into powers of two, so there are few
@@ -71,16 +72,11 @@ export function createPostgresDialect(schema: string): Dialect {
 
     rowsAsJson: null,
 
-    forUpdate: ' for update',
-    forUpdateFree: ' for update skip locked',
-
     locksAbsentRows: false,
 
     nowMs: NOW_MS,
 
     containsText: (text) => `position(? in lower(${text} ${BYTEWISE})) > 0`,
-
-    concat: (...parts) => `(${parts.join(' || ')})`,
 
     byIndex: (table, alias) => `${table} as ${alias}`,
 
@@ -96,26 +92,15 @@ export function createPostgresDialect(schema: string): Dialect {
 /**
  * Makes the function that translates a statement of the stores: names in double quotes, numbered
  * parameters, `join` (PostgreSQL has no `cross join … on`, and chooses the order itself), and each
- * table with its schema, since a search path would be a setting of a session. The texts are few and
- * contain no values.
+ * table with its schema, since a search path would be a setting of a session.
  */
 export function createTranslator(schema: string): (sql: string) => string {
-  const statements = new Map<string, string>();
-  return (sql) => {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const translated = translate(sql, `"${schema}"`);
-    if (statements.size >= 2_000) statements.clear();
-    statements.set(sql, translated);
-    return translated;
-  };
+  return translateOnce((sql) => translate(sql, `"${schema}"`));
 }
 
 function translate(sql: string, schema: string): string {
   let place = 0;
-  // The other side of an outer join cannot be locked: it is read under the lock of the first.
-  const locking = sql.includes(' left join ') ? sql.replace(LOCK, '$& of t') : sql;
-  return locking
+  return sql
     .replaceAll('cross join', 'join')
     .replaceAll('`', '"')
     .replaceAll(/\bhex\(([^()]*)\)/g, "upper(encode($1, 'hex'))")
@@ -125,9 +110,6 @@ function translate(sql: string, schema: string): string {
 
 /** The name of a table; not of an index or a constraint, which have no schema of their own. */
 const TABLE = /(?<![\w.'"]|constraint |index (?:if not exists )?)"?(svc_\w+)"?/g;
-
-/** The lock at the end of a query. */
-const LOCK = / for update(?= skip locked$|$)/;
 
 async function insertRows(connection: Connection, set: RowSet): Promise<void> {
   const kinds = set.columns.map((column) => kindOf(set.table, column));

@@ -1,5 +1,4 @@
-import { MemoryError } from '../../core/errors.ts';
-import type { Failure } from '../../core/storage/sql-database.ts';
+import { type Failure, MemoryError } from '../../core/plugin.ts';
 
 /** Kinds of failure by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const FAILURES: Readonly<Record<string, Failure>> = {

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type { SqlDatabase } from '../../core/plugin.ts';
 import type { PostgresOptions } from './options.ts';
 import { parsePostgresOptions } from './options.ts';
 import { PostgresDatabase } from './postgres-database.ts';

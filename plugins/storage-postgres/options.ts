@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import Type from 'typebox';
-import { ConfigError } from '../../core/config/error.ts';
 import {
+  ConfigError,
   type OptionsOf,
   type OptionTable,
   type ReadOptions,
   readOptions,
-} from '../../core/config/option.ts';
+} from '../../core/plugin.ts';
 
 /** A `Pool` of the package `pg`, as far as its types go here: they are a package of their own. */
 export interface PostgresPool {

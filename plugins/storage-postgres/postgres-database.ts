@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
-import { MemoryError } from '../../core/errors.ts';
-import { findPeerVersion } from '../../core/packages/import-peer.ts';
-import type { Connection } from '../../core/storage/dialect.ts';
-import { SCOPE_TABLES } from '../../core/storage/schema/tables.ts';
-import type {
-  CallOptions,
-  DatabaseLimits,
-  DatabaseOptions,
-  Examined,
-  Outcome,
-  ReadOptions,
-  SqlDatabase,
-  TransactOptions,
-} from '../../core/storage/sql-database.ts';
+import {
+  type CallOptions,
+  type Connection,
+  type DatabaseLimits,
+  type DatabaseOptions,
+  type Examined,
+  MemoryError,
+  type Outcome,
+  type ReadCallOptions,
+  SCOPE_TABLES,
+  type SqlDatabase,
+  type StorageDescription,
+  type StorageOptions,
+  type TransactOptions,
+} from '../../core/plugin.ts';
 import { Connections, type Session } from './connections.ts';
 import { classifyPostgresError, isPostgresMistake, translatePostgresError } from './errors.ts';
-import { loadPg, type PgModule } from './load-pg.ts';
+import { describePg, loadPg, type PgModule } from './load-pg.ts';
 import type { PostgresSettings } from './options.ts';
 import { checkServer, readFacts, type ServerFacts } from './server.ts';
 import { BEGIN_READ, BEGIN_SNAPSHOT, beginWrite, transactOn } from './transactions.ts';
@@ -103,7 +103,7 @@ export class PostgresDatabase implements SqlDatabase {
     const pool = 'pool' in server ? { pool: "the app's" } : { connections, tls };
     return await Promise.resolve({
       name: this.name,
-      driver: `pg ${findPeerVersion('pg') ?? ''}`.trim(),
+      driver: describePg(),
       version: facts.version,
       settings: {
         schema: facts.schema,
@@ -116,7 +116,7 @@ export class PostgresDatabase implements SqlDatabase {
 
   async read<T>(
     run: (connection: Connection) => Promise<T>,
-    { until, isList = false }: ReadOptions,
+    { until, isList = false }: ReadCallOptions,
   ): Promise<T> {
     const { agents, lists } = this.#live();
     if (isList) return await readOnly(lists, BEGIN_READ, run, until);

@@ -1,4 +1,4 @@
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/plugin.ts';
 import type { Session } from './connections.ts';
 import { translatePostgresError } from './errors.ts';
 import { BEGIN_READ } from './transactions.ts';

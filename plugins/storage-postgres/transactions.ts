@@ -1,5 +1,4 @@
-import type { Connection } from '../../core/storage/dialect.ts';
-import type { Outcome } from '../../core/storage/sql-database.ts';
+import type { Connection, Outcome } from '../../core/plugin.ts';
 import type { Connections, Session, UseOptions } from './connections.ts';
 import { classifyPostgresError } from './errors.ts';
 
