@@ -9,6 +9,24 @@ import ts from 'typescript';
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)));
 const LONG = 100;
 
+/** The log and the index stay outside `mutate` on purpose: they would wait for every user's writes. */
+const OUTSIDE = [
+  'core/storage/index/index-store.ts',
+  'core/storage/index/vectors.ts',
+  'core/storage/read/observations.ts',
+  'core/storage/write/log.ts',
+];
+/** What begins the transactions of a database: `mutate` itself, and the migrations before it. */
+const TRANSACTIONS = [
+  'core/storage/open-database.ts',
+  'core/storage/schema/prepare-schema.ts',
+  'core/storage/schema/schema-lease.ts',
+  'core/storage/write/parallel-writes.ts',
+  'core/storage/write/serial-writes.ts',
+];
+/** Members that lend a connection which only reads. */
+const READS = ['read', 'snapshot', 'list'];
+
 const sources = ['core', 'plugins', 'adapters'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.c?ts$/.test(name))
@@ -53,27 +71,80 @@ function nameOf(source) {
  * @param {string} name
  */
 function listMembers(name) {
+  return findInterface(name).members.map((member) => `${name}.${member.name?.getText() ?? '?'}`);
+}
+
+/** @param {string} name */
+function findInterface(name) {
   const found = sources
     .flatMap((source) => [...source.statements])
     .filter(ts.isInterfaceDeclaration)
     .find((node) => node.name.text === name);
   if (found === undefined) throw new Error(`There is no interface ${name}.`);
-  return found.members.map((member) => `${name}.${member.name?.getText() ?? '?'}`);
+  return found;
 }
 
 /**
- * Files of the stores that run a write transaction of their own, by `database.write` or `writeAll`.
- * The log and the index stay outside `mutate` on purpose: they would wait for every user's writes.
+ * Files of the stores that run a write transaction of their own: they name a member that lends a
+ * connection, whatever that member, its owner or the file is called. The interfaces say which members
+ * do that.
  */
 function listOtherWriters() {
-  return sources
+  const lenders = ['StoreDatabase', 'SqlDatabase', 'Writes'].flatMap(listLenders);
+  const writers = sources
     .filter((source) => nameOf(source).startsWith('core/storage/'))
-    .filter(
-      (source) =>
-        !/\/(index\/|write\/(log|mutation|mutate)|read\/observations)/.test(nameOf(source)),
-    )
-    .filter((source) => /\bdatabase\s*\.write(All)?\(/.test(source.text))
+    .filter((source) => namesMember(source, lenders) || importsRunner(source))
     .map(nameOf);
+  for (const name of [...OUTSIDE, ...TRANSACTIONS]) {
+    if (!writers.includes(name)) throw new Error(`${name} writes nothing outside mutate.`);
+  }
+  return writers.filter((name) => ![...OUTSIDE, ...TRANSACTIONS].includes(name));
+}
+
+/**
+ * The members of an interface that take work on a connection.
+ *
+ * @param {string} name
+ */
+function listLenders(name) {
+  const found = findInterface(name)
+    .members.filter(ts.isMethodSignature)
+    .filter(({ parameters: [first] }) =>
+      /\(\s*connection: Connection\b/.test(first?.getText() ?? ''),
+    )
+    .map((member) => member.name.getText())
+    .filter((member) => !READS.includes(member));
+  if (found.length === 0) throw new Error(`No member of ${name} takes work on a connection.`);
+  return found;
+}
+
+/**
+ * Whether a file names one of these members: `x.member`, or `{ member } = x`.
+ *
+ * @param {ts.SourceFile} source
+ * @param {readonly string[]} members
+ */
+function namesMember(source, members) {
+  /** @param {ts.Node} node @returns {boolean} */
+  const isNamed = (node) =>
+    (ts.isPropertyAccessExpression(node) && members.includes(node.name.text)) ||
+    (ts.isBindingElement(node) && members.includes((node.propertyName ?? node.name).getText())) ||
+    (ts.forEachChild(node, (child) => isNamed(child) || undefined) ?? false);
+  return isNamed(source);
+}
+
+/**
+ * Whether a file imports what runs transactions: a value of serial-writes.ts or parallel-writes.ts.
+ *
+ * @param {ts.SourceFile} source
+ */
+function importsRunner(source) {
+  return source.statements.some(
+    (node) =>
+      ts.isImportDeclaration(node) &&
+      node.importClause?.isTypeOnly !== true &&
+      /\/(serial|parallel)-writes\.ts$/.test(node.moduleSpecifier.getText().slice(1, -1)),
+  );
 }
 
 function listLongFunctions() {

@@ -6,8 +6,8 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RunCurrent, RunDecision, RunKey, RunRowChanges } from '../contracts/runs.ts';
-import type { Current, Guard, Storage } from '../contracts/storage.ts';
+import type { RunCurrent, RunDecision, RunKey, RunKeys, RunRowChanges } from '../contracts/runs.ts';
+import type { Current, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall } from '../contracts/tool.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
@@ -92,13 +92,7 @@ export function createCommit(deps: CommitDependencies): Commit {
     let clocks: readonly ScopeState[] = [];
     try {
       const result = await storage.mutate<R>(
-        {
-          scopes,
-          files: write.keys,
-          ...(idempotency === null ? {} : { idempotency }),
-          ...(write.guards === undefined ? {} : { guards: write.guards }),
-          ...(write.run === undefined ? {} : { runs: toRunKeys(write.run.key) }),
-        },
+        { ...toRequest(write, idempotency), scopes },
         (current) => {
           read.end({ files: write.keys.length });
           // Before versions and quota are checked: a repeat must get the first answer, not a 409.
@@ -132,15 +126,15 @@ export function createCommit(deps: CommitDependencies): Commit {
           const { audit: runAudit, runs } = changeRun(write, current, planned);
           building.end({ revisions: draft.revisionCount });
           const rows = trace.start('access_log.write', 'access rows');
+          const answer =
+            idempotency === null
+              ? null
+              : { ...idempotency, result: JSON.stringify(planned), createdAt: now };
+          const audit = [write.audit?.(planned) ?? [], runAudit ?? []].flat();
           const changes = draft.changes({
-            ...(idempotency === null
-              ? {}
-              : {
-                  idempotency: { ...idempotency, result: JSON.stringify(planned), createdAt: now },
-                }),
+            ...(answer === null ? {} : { idempotency: answer }),
             ...(holds.length === 0 ? {} : { holds }),
-            ...(write.audit === undefined ? {} : { audit: [write.audit(planned)] }),
-            ...(runAudit === undefined ? {} : { audit: [runAudit] }),
+            ...(audit.length === 0 ? {} : { audit }),
             ...(runs === undefined ? {} : { runs }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });
@@ -165,7 +159,20 @@ export function createCommit(deps: CommitDependencies): Commit {
   };
 }
 
-function toRunKeys({ plugin, scope, id }: RunKey) {
+/** What a write locks and reads, apart from the scopes. */
+function toRequest(
+  { keys, guards, run }: Pick<PlannedWrite<never>, 'keys' | 'guards' | 'run'>,
+  idempotency: Required<MutateRequest>['idempotency'] | null,
+): Omit<MutateRequest, 'scopes'> {
+  return {
+    files: keys,
+    ...(idempotency === null ? {} : { idempotency }),
+    ...(guards === undefined ? {} : { guards }),
+    ...(run === undefined ? {} : { runs: toRunKeys(run.key) }),
+  };
+}
+
+function toRunKeys({ plugin, scope, id }: RunKey): RunKeys {
   return { plugin, scope, ids: [id] };
 }
 

@@ -199,6 +199,48 @@ describe('a write with the rows of its run', () => {
     expect([(await runs.run(run.id))?.state, await content()]).toEqual(['running', null]);
   });
 
+  it('ends a revert with its last files, or alone where nothing is to be written', async () => {
+    const { core, host, runs, run, write, content } = await openRun();
+    await write({});
+    await write({}, { path: 'user/b.md' });
+    const revert = (lease?: { kind: 'lease'; name: string; fence: number }) =>
+      host.memory.history.revertRun('u:alice', run.id, {
+        caller: operator,
+        ...(lease === undefined ? {} : { lease }),
+        with: (files, current) => ({
+          run: {
+            ...(current.run ?? run),
+            outcome: 'reverted',
+            filesTouched: (current.run?.filesTouched ?? NaN) + files.length,
+          },
+          audit: { action: 'toy.reverted', target: run.id, details: {}, caller: operator },
+        }),
+      });
+    const lost = await rejection(
+      revert({ kind: 'lease', name: runs.userLease('alice'), fence: 7 }),
+    );
+    expect(lost.details).toEqual({ reason: 'lease_lost' });
+    expect(await content()).toBe('tea\n');
+    const outcomes = async () => (await revert()).map(({ path, outcome }) => [path, outcome]);
+    expect(await outcomes()).toEqual([
+      ['users/alice/a.md', 'reverted'],
+      ['users/alice/b.md', 'reverted'],
+    ]);
+    expect(await content()).toBeNull();
+    expect(await runs.run(run.id)).toMatchObject({ outcome: 'reverted', filesTouched: 2 });
+    expect(await outcomes()).toEqual([
+      ['users/alice/a.md', 'unchanged'],
+      ['users/alice/b.md', 'unchanged'],
+    ]);
+    expect(await runs.run(run.id)).toMatchObject({ filesTouched: 4 });
+    const audit = await core.storage.audit.list({}, { limit: 9, order: 'asc', after: null });
+    expect(audit.items.map(({ action }) => action).sort()).toEqual([
+      'revisions.revert',
+      'toy.reverted',
+      'toy.reverted',
+    ]);
+  });
+
   it('takes no row of another run or plugin, and needs the id of its run', async () => {
     const { core, host, run, write, content } = await openRun();
     const dream = { ...run, id: host.newId(), plugin: 'dreaming' };
