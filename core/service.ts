@@ -1,13 +1,12 @@
 import type { CoreConfig } from './config/service.ts';
 import type { Settings } from './config/settings.ts';
 import type { EmbeddingProgress } from './contracts/admin.ts';
-import type { Logger, Plugin } from './contracts/plugin.ts';
+import type { AuditCaller, Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
 import type { Erasures } from './erase/erase.ts';
 import type { Rewriter } from './erase/rewriter.ts';
 import type { MemoryError } from './errors.ts';
-import type { AdminCaller } from './files/admin-files.ts';
 import type { Files } from './files/files.ts';
 import type { WriteHealth } from './files/write-health.ts';
 import type { Restores } from './history/restore.ts';
@@ -57,7 +56,7 @@ export interface Core extends Readonly<AdminParts> {
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
   readonly embeddings: EmbeddingWorker | null;
   /** See `reembed.ts`. */
-  reembed(caller: AdminCaller): Promise<EmbeddingProgress>;
+  reembed(caller: AuditCaller): Promise<EmbeddingProgress>;
   /** What is configured beside storage, for the status page. */
   readonly parts: {
     model: string | null;

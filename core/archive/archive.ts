@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { MemoryError } from '../errors.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import type {
   ForeignName,
   ImportFormat,
@@ -29,7 +29,7 @@ export interface ImportSource extends Omit<ImportOptions, 'from' | 'goesOn'> {
 /** Memory as a file: out of a service, and into one. */
 export interface Archive {
   /** Exports memory; see {@link exportMemory}. `caller` is `null` for the command line. */
-  export(selection: ExportSelection, caller: AdminCaller | null): Promise<Readable>;
+  export(selection: ExportSelection, caller: AuditCaller | null): Promise<Readable>;
   /** Imports an archive, or an export of another program; see {@link importMemory}. */
   import(open: OpenArchive, source: ImportSource): Promise<Imported>;
 }

@@ -11,7 +11,7 @@ import type {
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { chunk } from '../lists/group-by.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
@@ -79,7 +79,7 @@ const PART_CHARACTERS = 1_048_576;
 export async function exportMemory(
   { storage, ids, revisions }: ExportDependencies,
   selection: ExportSelection,
-  caller: AdminCaller | null,
+  caller: AuditCaller | null,
 ): Promise<Readable> {
   const { userId, history, format = 'archive' } = selection;
   if (format === 'git' && !history) {

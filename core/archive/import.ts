@@ -4,7 +4,7 @@ import type { FileKey, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { type ErrorCode, MemoryError } from '../errors.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import { hashText } from '../files/content.ts';
 import { isErased } from '../files/hold.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
@@ -55,7 +55,7 @@ export interface ImportDependencies {
 export interface ImportOptions {
   onExisting: OnExisting;
   dryRun: boolean;
-  caller: AdminCaller | null;
+  caller: AuditCaller | null;
   /** The other program, or the folder, that the archive was made of. */
   from?: SourceName;
   /** Whether files that can't be taken are skipped and named. Otherwise nothing is imported then. */

@@ -209,10 +209,13 @@ export interface PluginConfig {
   set(entries: Record<string, unknown>, caller?: AuditCaller): Promise<void>;
 }
 
-/** Who the audit names for a change: parts of the request that asked for it. */
+/**
+ * Who the audit names for a change: parts of the request that asked for it. `null` for work that no
+ * request waits for, such as what continues after a restart.
+ */
 export interface AuditCaller {
-  address: string;
-  traceId: string;
+  address: string | null;
+  traceId: string | null;
 }
 
 /** What changed in memory files, and when. */

@@ -3,6 +3,7 @@ import type { Storage } from '../contracts/storage.ts';
 import type { ErasureStore } from '../contracts/erasure.ts';
 import { isUuid } from '../ids/ids.ts';
 import { readRows } from '../lists/page.ts';
+import { ownerOf, userFolder } from '../files/paths.ts';
 
 /** Rows that one transaction reads. */
 const PAGE = 200;
@@ -19,7 +20,7 @@ export async function eraseAuditReferences(
   scope: ScopeKey,
   ownIds: ReadonlySet<string>,
 ): Promise<number> {
-  const userId = scope.slice(2);
+  const userId = ownerOf(scope);
   let changed = 0;
   let after: string | null = null;
   do {
@@ -86,7 +87,7 @@ function namesUser(action: string, target: string): boolean {
 }
 
 function isOwnPath(text: string, userId: string): boolean {
-  return text.startsWith(`users/${userId}/`) || text.startsWith(`/v1/admin/users/${userId}/`);
+  return text.startsWith(userFolder(userId)) || text.startsWith(`/v1/admin/users/${userId}/`);
 }
 
 /** The fields of audit details that hold user ids. */

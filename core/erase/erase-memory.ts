@@ -3,7 +3,7 @@ import type { EraseAnswer } from '../contracts/admin.ts';
 import type { ErasureStore, RowCounts } from '../contracts/erasure.ts';
 import type { HoldRecord } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import type { AdminAuthor } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
@@ -15,6 +15,7 @@ import { addCounts, ErasureProgress, type Progress } from './progress.ts';
 import { findReaders } from './readers.ts';
 import { listLimits, toReaders } from './receipt.ts';
 import { DATABASE_FILE, type Rewriter } from './rewriter.ts';
+import { ownerOf } from '../files/paths.ts';
 
 /** The parts that erasing a memory needs. */
 export interface EraseParts {
@@ -34,7 +35,7 @@ export interface EraseWork {
   waitMs: number;
   /** Throws `SHUTTING_DOWN` once the service stops. Called before each transaction. */
   checkRunning: () => void;
-  caller: AdminAuthor;
+  caller: AuditCaller;
 }
 
 /**
@@ -65,7 +66,7 @@ export async function eraseMemory(parts: EraseParts, work: EraseWork): Promise<E
   const { state } = progress;
   return {
     dryRun: false,
-    userId: scope.slice(2),
+    userId: ownerOf(scope),
     erasedAt: toTime(at),
     erasedBefore: toTimeOrNull(state.erasedBefore),
     tables: addCounts(state.tables, removed),
@@ -115,7 +116,7 @@ async function endErasure(
   const { auditRows, chainHead } = state;
   const audit = toAuditRecord(ids, {
     action: 'users.erase',
-    target: hold.scope.slice(2),
+    target: ownerOf(hold.scope),
     details: {},
     ...caller,
   });

@@ -5,11 +5,11 @@ import type { ErasureStore } from '../contracts/erasure.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
 import { invalidField, MemoryError } from '../errors.ts';
-import type { AdminAuthor } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import { createHeldWork } from '../files/held-work.ts';
 import { memoryHeld } from '../files/hold.ts';
 import { LOOK_MS } from '../files/known-erasures.ts';
-import { parseUserId, toScope } from '../files/paths.ts';
+import { parseUserId, toScope, ownerOf } from '../files/paths.ts';
 import { requireErasure } from '../history/redact.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { eraseMemory, type EraseParts } from './erase-memory.ts';
@@ -22,7 +22,7 @@ export interface Erasures {
    * it lasts, all calls for the user get `MEMORY_HELD`. If the process dies meanwhile, the service
    * goes on after its next start, or when the same erasure is asked for again.
    */
-  erase(userId: string, request: EraseRequest, caller: AdminAuthor): Promise<EraseAnswer>;
+  erase(userId: string, request: EraseRequest, caller: AuditCaller): Promise<EraseAnswer>;
   /** Goes on with erasures that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the erasure under way to end its batch. */
@@ -49,7 +49,7 @@ export function createErasures(
 
   async function work(
     { hold, number = 0 }: { hold: HoldRecord; number?: number },
-    caller: AdminAuthor,
+    caller: AuditCaller,
   ): Promise<EraseAnswer> {
     const erasure = requireErasure(storage);
     const { checkRunning } = heldWork;
@@ -98,7 +98,7 @@ export function createErasures(
 /** Takes the hold of an erasure. Throws `MEMORY_HELD` if the scope has another one. */
 async function begin(
   { storage, ids, now }: EraseParts,
-  { scope, removeCopies, caller }: { scope: ScopeKey; removeCopies: boolean; caller: AdminAuthor },
+  { scope, removeCopies, caller }: { scope: ScopeKey; removeCopies: boolean; caller: AuditCaller },
 ): Promise<{ hold: HoldRecord; number: number }> {
   const erasure = requireErasure(storage);
   const startedAt = now();
@@ -119,7 +119,7 @@ async function begin(
   };
   const audit = toAuditRecord(ids, {
     action: 'users.erase',
-    target: scope.slice(2),
+    target: ownerOf(scope),
     details: { step: 'begin' },
     ...caller,
   });
@@ -130,7 +130,7 @@ async function begin(
 
 /** Throws `FILE_NOT_FOUND` for a user of whom there is nothing, and never was. */
 async function checkKnown(erasure: ErasureStore, scope: ScopeKey): Promise<void> {
-  const userId = scope.slice(2);
+  const userId = ownerOf(scope);
   if (Object.keys(await erasure.count(scope)).length > 0) return;
   if ((await erasure.erasedAt(scope)) !== null) return;
   const message = `There never was any memory of ${userId}.`;

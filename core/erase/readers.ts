@@ -1,7 +1,7 @@
 import type { ErasedReader } from '../contracts/admin.ts';
 import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { toPhysicalPath, toUserId } from '../files/paths.ts';
+import { toPhysicalPath, toUserId, SHARED } from '../files/paths.ts';
 import { listReadBefore } from '../history/read-before.ts';
 import { readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
@@ -79,7 +79,7 @@ export async function findReaders(
 
   // What was written to shared memory for the user, without such a link.
   const userId = toUserId(scope);
-  const writes = { scope: 's', userId, action: 'write', outcome: 'ok' } as const;
+  const writes = { scope: SHARED, userId, action: 'write', outcome: 'ok' } as const;
   await each(listAccess(writes), async ({ revisionId }) => {
     const revision = revisionId === null ? null : await revisions.get(revisionId);
     if (revision === null) return;

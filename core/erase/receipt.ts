@@ -8,6 +8,7 @@ import { toTimeOrNull } from '../time/time.ts';
 import { listCopies } from './copies.ts';
 import type { Progress } from './progress.ts';
 import { findReaders } from './readers.ts';
+import { ownerOf } from '../files/paths.ts';
 
 const KEEPS = [
   'The user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
@@ -31,7 +32,7 @@ export async function previewErasure(
   const readers = await findReaders(storage, scope);
   return {
     dryRun: true,
-    userId: scope.slice(2),
+    userId: ownerOf(scope),
     erasedAt: null,
     tables,
     auditRows: 0,

@@ -4,7 +4,7 @@ import type { Logger } from '../contracts/logger.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { writeAudit } from '../telemetry/audit.ts';
 import { MemoryError } from '../errors.ts';
-import type { AdminAuthor } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { readRows } from '../lists/page.ts';
 import { toTimeOrNull } from '../time/time.ts';
@@ -37,7 +37,7 @@ export interface Rewriter {
   settle(): Promise<string[]>;
   /** Rewrites the file now, whatever waits. */
   rewrite(
-    caller: AdminAuthor,
+    caller: AuditCaller,
     progress?: (done: number, total: number) => void,
   ): Promise<RewriteAnswer>;
   /** `null` for a database that is not a file. */

@@ -1,5 +1,5 @@
 import { toAuditRecord } from '../telemetry/audit.ts';
-import type { AuditCaller as AdminCaller } from '../contracts/plugin.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import type { FileKey } from '../contracts/records.ts';
 import type { Guard } from '../contracts/storage.ts';
 import { noTrace } from '../telemetry/tracer.ts';
@@ -15,8 +15,6 @@ import {
   type Written,
 } from './draft.ts';
 import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
-
-export type { AdminCaller };
 
 /** The result of an admin's write. */
 export interface AdminWritten extends Written {
@@ -38,19 +36,19 @@ export interface AdminFiles {
   put(
     physicalPath: unknown,
     change: { content: string; reason?: string | undefined; ifVersion?: number | undefined },
-    caller: AdminCaller,
+    caller: AuditCaller,
   ): Promise<AdminWritten>;
   /** Deletes a file. */
   delete(
     physicalPath: unknown,
     change: { reason?: string | undefined; ifVersion?: number | undefined },
-    caller: AdminCaller,
+    caller: AuditCaller,
   ): Promise<AdminWritten>;
   /** Restores earlier contents in one transaction, as revisions with the action `revert`. */
   restore(
     restorations: readonly Restoration[],
     options: RestoreOptions,
-    caller: AdminAuthor,
+    caller: AuditCaller,
   ): Promise<AdminWritten[]>;
 }
 
@@ -74,9 +72,6 @@ export interface RestoreOptions {
    */
   knownErasure?: number | undefined;
 }
-
-/** Who the audit names; `null` for work that goes on after a restart. */
-export type AdminAuthor = { [Field in keyof AdminCaller]: AdminCaller[Field] | null };
 
 /** Creates the admin's writes, by physical path, through the one write path. */
 export function createAdminFiles(
@@ -146,7 +141,7 @@ export function createAdminFiles(
       target,
       details: more,
       knownErasure,
-    }: AdminAuthor & {
+    }: AuditCaller & {
       action: string;
       target: string;
       details?: object | undefined;

@@ -11,7 +11,7 @@ import type {
   FoundFile,
 } from '../schemas/content-search.ts';
 import { toTime } from '../time/time.ts';
-import type { AdminCaller } from './admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
 import { takeEnd, takeStart } from '../encoding/take-text.ts';
 
@@ -35,7 +35,7 @@ const CHARACTERS_BEFORE = 80;
 export function createContentSearch({ storage, ids }: { storage: Storage; ids: IdSource }) {
   return async (
     query: ContentSearchQuery,
-    caller: AdminCaller | null,
+    caller: AuditCaller | null,
   ): Promise<ContentSearchAnswer> => {
     const { q, userId } = query;
     const scope = userId === undefined ? null : toScope(parseUserId(userId));

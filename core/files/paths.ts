@@ -63,6 +63,14 @@ export function toScope(userId: UserId): ScopeKey {
   return `u:${userId}`;
 }
 
+/** The key of a user's scope, from a user id of the database; or the start of keys, from one of ids. */
+export function scopeKeyOf(userId: string): ScopeKey {
+  return `u:${userId}`;
+}
+
+/** Where the keys of users' scopes begin, and what comes after all of them. */
+export const USER_SCOPES = { from: 'u:', to: 'u;' } as const;
+
 /** The user of a scope; `null` for shared memory. */
 export function toUserId(scope: ScopeKey): string | null {
   return scope === SHARED ? null : scope.slice(2);

@@ -2,7 +2,7 @@ import type { PruneAnswer, PruneRequest } from '../contracts/admin.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import type { PruneFilter } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
 import { parseTimeOrNull } from '../time/time.ts';
 import { sealPruned } from './chain.ts';
@@ -12,7 +12,7 @@ import type { HistoryParts } from './history-parts.ts';
 export async function pruneRevisions(
   { storage, ids, now }: Pick<HistoryParts, 'storage' | 'ids' | 'now'>,
   request: PruneRequest,
-  { address, traceId }: AdminCaller,
+  { address, traceId }: AuditCaller,
 ): Promise<PruneAnswer> {
   const { olderThan, keepLast, userId, path, dryRun = false } = request;
   if (olderThan === undefined && keepLast === undefined) {

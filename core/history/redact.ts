@@ -14,7 +14,7 @@ import { listCopies, removeCopies } from '../erase/copies.ts';
 import { toPendingSetting } from '../erase/pending-receipt.ts';
 import { DATABASE_FILE } from '../erase/rewriter.ts';
 import { memoryHeld } from '../files/hold.ts';
-import type { AdminAuthor } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { readRows } from '../lists/page.ts';
 import { sealContent } from './chain.ts';
@@ -68,7 +68,7 @@ export async function redactRevision(
     dryRun = false,
     removeCopies: goCopies = false,
     caller,
-  }: RedactRequest & { caller: AdminAuthor },
+  }: RedactRequest & { caller: AuditCaller },
 ): Promise<RedactAnswer> {
   const erasure = requireErasure(deps.storage);
   const key: FileKey = { scope: revision.scope, path: revision.path };

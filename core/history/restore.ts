@@ -4,7 +4,8 @@ import type { Logger } from '../contracts/logger.ts';
 import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
+import type { AdminFiles } from '../files/admin-files.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork, type HeldWork } from '../files/held-work.ts';
@@ -37,12 +38,12 @@ export interface Restores {
    * to the memory get `MEMORY_HELD` (503, retryable) until its end. If the process dies meanwhile,
    * the service goes on with it after its next start, or when the same restore is asked for again.
    */
-  restore(userId: string, request: RestoreRequest, caller: AdminAuthor): Promise<RestoreAnswer>;
+  restore(userId: string, request: RestoreRequest, caller: AuditCaller): Promise<RestoreAnswer>;
   /**
    * Ends a restore that was cut off and can't go on: writes to the memory go on, and the files stay as
    * they are now. Throws `MEMORY_HELD` while it is under way, and `RUN_STATE` if there is none.
    */
-  release(userId: string, caller: AdminAuthor): Promise<{ userId: string; released: true }>;
+  release(userId: string, caller: AuditCaller): Promise<{ userId: string; released: true }>;
   /** Goes on with restores that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the restore under way to end its batch; later starts go on with it. */
@@ -76,7 +77,7 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
   async function workHeld(
     { hold, isTaken }: { hold: HoldRecord; isTaken: boolean },
     goal: Goal,
-    caller: AdminAuthor,
+    caller: AuditCaller,
   ): Promise<RestoreAnswer> {
     const { checkRunning } = heldWork;
     return await heldWork.run(hold, async () => {
@@ -155,7 +156,7 @@ function tooLarge(): MemoryError {
 /** How the files of a restore are written. */
 interface WriteOptions {
   goal: Goal;
-  caller: AdminAuthor;
+  caller: AuditCaller;
   /** Absent for a restore that is one transaction. */
   hold?: HoldRecord;
   knownErasure?: number;

@@ -1,7 +1,8 @@
 import type { RevertAnswer } from '../contracts/admin.ts';
 import type { RevisionRecord } from '../contracts/records.ts';
 import { MemoryError } from '../errors.ts';
-import type { AdminCaller, AdminWritten, Restoration } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
+import type { AdminWritten, Restoration } from '../files/admin-files.ts';
 import { versionConflict } from '../files/draft.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
@@ -25,7 +26,7 @@ interface RevertOptions {
   /** The version of the file that the caller has seen. */
   ifVersion?: number | undefined;
   knownErasure: number;
-  caller: AdminCaller;
+  caller: AuditCaller;
 }
 
 /**

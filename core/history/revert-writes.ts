@@ -3,7 +3,7 @@ import type { FileState, RevisionRecord } from '../contracts/records.ts';
 import type { RunCurrent, RunDecision } from '../contracts/runs.ts';
 import type { Guard, RevisionFilter, Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import type { WrittenRun } from '../files/commit.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { groupBy } from '../lists/group-by.ts';
@@ -68,7 +68,7 @@ export async function revertWrites(
     caller,
     links = [],
     end,
-  }: { caller: AdminCaller; links?: readonly RevertLink[]; end?: RevertEnd | undefined },
+  }: { caller: AuditCaller; links?: readonly RevertLink[]; end?: RevertEnd | undefined },
 ): Promise<RevertWritesAnswer> {
   const knownErasure = parts.erasures.latest();
   const { filter, target } = await withRunScope(parts.storage, parseSelection(selection));

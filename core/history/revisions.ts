@@ -17,7 +17,7 @@ import type {
   RevisionListQuery,
 } from '../contracts/admin.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
-import type { RunRevision } from '../contracts/plugin.ts';
+import type { AuditCaller, RunRevision } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines } from '../files/content.ts';
@@ -25,7 +25,6 @@ import { blameLines } from './blame.ts';
 import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import type { AdminAuthor, AdminCaller } from '../files/admin-files.ts';
 import { isUuid } from '../ids/ids.ts';
 import { answerList, readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
@@ -85,17 +84,17 @@ export interface Revisions {
   revert(
     id: string,
     options: { dryRun?: boolean | undefined; ifVersion?: number | undefined },
-    caller: AdminCaller,
+    caller: AuditCaller,
   ): Promise<RevertAnswer>;
   /** Reverts all writes of a dream run, of a tool call, or of an actor since a time. */
   revertWrites(
     selection: RevertSelection,
-    caller: AdminCaller,
+    caller: AuditCaller,
     options?: { links?: readonly RevertLink[]; end?: RevertEnd | undefined },
   ): Promise<RevertWritesAnswer>;
   /** Takes the content of a revision out of the history for good; see `redact.ts`. */
-  redact(id: string, request: RedactRequest, caller: AdminAuthor): Promise<RedactAnswer>;
-  prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
+  redact(id: string, request: RedactRequest, caller: AuditCaller): Promise<RedactAnswer>;
+  prune(request: PruneRequest, caller: AuditCaller): Promise<PruneAnswer>;
   /**
    * When each line of a file was written; a line whose revision is pruned gets the time of the
    * oldest remaining revision. Version 0 if the file doesn't exist.

@@ -1,7 +1,7 @@
 import type { RouteRequest } from '../contracts/route.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 
 /** Who the audit names for a change through the admin API. */
-export function toCaller({ address, traceId }: RouteRequest): AdminCaller {
+export function toCaller({ address, traceId }: RouteRequest): AuditCaller {
   return { address, traceId };
 }

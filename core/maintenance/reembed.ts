@@ -3,7 +3,7 @@ import type { Storage } from '../contracts/storage.ts';
 import { writeAudit } from '../telemetry/audit.ts';
 import { MemoryError } from '../errors.ts';
 import type { EmbeddingWorker } from '../search/embedding/embedding-worker.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
+import type { AuditCaller } from '../contracts/plugin.ts';
 import type { IdSource } from '../ids/ids.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { IdSource } from '../ids/ids.ts';
  */
 export async function reembed(
   deps: { storage: Pick<Storage, 'mutate'>; worker: EmbeddingWorker | null; ids: IdSource },
-  { address, traceId }: AdminCaller,
+  { address, traceId }: AuditCaller,
 ): Promise<EmbeddingProgress> {
   const { worker } = deps;
   if (worker === null) {

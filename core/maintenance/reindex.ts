@@ -1,8 +1,7 @@
-import type { Logger } from '../contracts/plugin.ts';
+import type { AuditCaller, Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { writeAudit } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
-import type { AdminCaller } from '../files/admin-files.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { Reindexing } from '../schemas/jobs.ts';
 import type { Indexer } from '../search/index/indexer.ts';
@@ -21,7 +20,7 @@ export function createReindex(deps: {
     /** `null` before the first. */
     state: () => last,
     /** Starts a rebuild, audited, unless one is running. Resolves when the number of files is known. */
-    async start(caller: AdminCaller): Promise<Reindexing> {
+    async start(caller: AuditCaller): Promise<Reindexing> {
       if (last?.state === 'running') return last;
       const before = last;
       const begun: Reindexing = { state: 'running', done: 0, files: 0 };

@@ -8,6 +8,8 @@ import {
   parseUserId,
   toPhysicalPath,
   toScope,
+  ownerOf,
+  userFolder,
 } from '../../files/paths.ts';
 import { parseTime, toTime } from '../../time/time.ts';
 
@@ -29,7 +31,7 @@ export function parseGoal(
   const time = parseTime(at, 'at');
   if (time > now) throw invalidTime(`${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
-  const home = `users/${userId}/`;
+  const home = userFolder(userId);
   if (!path.startsWith(home)) {
     throw new MemoryError('INVALID_PATH', `path must start with ${home}.`, { details: { path } });
   }
@@ -53,7 +55,7 @@ export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
   const step = held === undefined ? {} : { step: held.step };
   return {
     action: 'users.restore',
-    target: scope.slice(2),
+    target: ownerOf(scope),
     reason: `Restores the memory as of ${toTime(at)}.`,
     details: {
       at: toTime(at),

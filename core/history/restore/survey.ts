@@ -1,7 +1,7 @@
 import type { FileKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import { toPhysicalPath } from '../../files/paths.ts';
+import { toPhysicalPath, ownerOf } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 import { toTime } from '../../time/time.ts';
 import type { Revisions } from '../revisions.ts';
@@ -65,9 +65,9 @@ export async function surveyMemory(
 
 /** Refuses what would delete everything because of a mistake. */
 export function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): void {
-  const whole = `${scope.slice(2)}${path === '' ? '' : ` in ${toPhysicalPath({ scope, path })}`}`;
+  const whole = `${ownerOf(scope)}${path === '' ? '' : ` in ${toPhysicalPath({ scope, path })}`}`;
   if (examined === 0) {
-    const details = { userId: scope.slice(2), path };
+    const details = { userId: ownerOf(scope), path };
     throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
   }
   if (at < firstAt) {
@@ -82,7 +82,7 @@ export async function checkErased(
 ): Promise<void> {
   const erasedAt = (await erasure?.erasedAt(scope)) ?? null;
   if (erasedAt === null || at >= erasedAt) return;
-  const [userId, time] = [scope.slice(2), toTime(erasedAt)];
+  const [userId, time] = [ownerOf(scope), toTime(erasedAt)];
   const message = `The memory of ${userId} was erased at ${time}: nothing from before can be restored.`;
   throw new MemoryError('REVISION_NOT_FOUND', message, {
     details: { userId, reason: 'erased', erasedAt: time },

@@ -4,7 +4,7 @@ import { writeAudit } from '../../telemetry/audit.ts';
 import { MemoryError } from '../../errors.ts';
 import { noteCopy } from '../../erase/copies.ts';
 import { backUpBeside } from '../../maintenance/backup.ts';
-import type { AdminCaller } from '../../files/admin-files.ts';
+import type { AuditCaller } from '../../contracts/plugin.ts';
 import { createIdSource } from '../../ids/ids.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { toCaller } from '../caller.ts';
@@ -24,7 +24,7 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
   const job = createJob({
     name: 'backup',
     log: core.log,
-    async work({ address, traceId }: AdminCaller, progress) {
+    async work({ address, traceId }: AuditCaller, progress) {
       const entry = { action: 'backup.create', target: 'all', details: {}, address, traceId };
       await writeAudit({ storage, ids }, entry);
       const made = await backUpBeside(storage, { ids, progress });

@@ -1,7 +1,7 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { MemoryError } from '../../errors.ts';
-import type { AdminCaller } from '../../files/admin-files.ts';
+import type { AuditCaller } from '../../contracts/plugin.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { toCaller } from '../caller.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
@@ -17,7 +17,7 @@ export function vacuumRoutes(core: Pick<Core, 'storage' | 'rewriter' | 'log'>): 
   const job = createJob({
     name: 'vacuum',
     log,
-    work: (caller: AdminCaller, progress) => rewriter.rewrite(caller, progress),
+    work: (caller: AuditCaller, progress) => rewriter.rewrite(caller, progress),
   });
   return [
     adminRoute('Status', {

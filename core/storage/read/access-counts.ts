@@ -1,8 +1,8 @@
-import type { AccessCount, ScopeKey } from '../../contracts/records.ts';
+import type { AccessCount } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { toIdMs } from '../../ids/id-time.ts';
-import { assertScope } from '../../files/paths.ts';
+import { assertScope, scopeKeyOf } from '../../files/paths.ts';
 import type { Connection, Dialect, SqlValue } from '../dialect.ts';
 import { leastIdBeyond, leastIdSince, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
@@ -60,7 +60,7 @@ function walksOf(dialect: Dialect, userId: string | null): Walk[] {
   // One bound on each side: with two, a database walks from the first and tests the second.
   const where = 'a.id >= ? and a.id < ?';
   if (userId === null) return [{ source: along('svc_access_log_id'), where, parameters: [] }];
-  const scope: ScopeKey = `u:${userId}`;
+  const scope = scopeKeyOf(userId);
   assertScope(scope);
   return [
     {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { AccessRecord, FileKey, ScopeKey } from '../../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../contracts/storage.ts';
-import { assertFileKey } from '../../files/paths.ts';
+import { assertFileKey, scopeKeyOf } from '../../files/paths.ts';
 import type { Row } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
@@ -236,7 +236,7 @@ async function findFileOfRevision(
 }
 
 function toUserScope(userId: string): ScopeKey {
-  return `u:${userId}`;
+  return scopeKeyOf(userId);
 }
 
 /** Accesses for a user: in the user's own memory and in shared memory. */

@@ -9,6 +9,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 import { hasScope } from './revision-list.ts';
 import { ofUsers } from './user-list.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
+import { ownerOf, SHARED, scopeKeyOf, userFolder } from '../../files/paths.ts';
 
 type Entry = { folder: FolderListing } | { file: FileListing };
 
@@ -67,13 +68,13 @@ async function listRoots(
   page: PageRequest,
   after: string | null,
 ): Promise<PageResult<Entry>> {
-  const sharedId = toScopeId('s');
+  const sharedId = toScopeId(SHARED);
   const folders: FolderListing[] = [];
   for (const name of ['shared/', 'users/']) {
     const isShared = name === 'shared/';
     const sums = (await connection
       .knex('svc_scope')
-      .where('scope', isShared ? '=' : '<>', 's')
+      .where('scope', isShared ? '=' : '<>', SHARED)
       .sum({ files: 'files', bytes: 'bytes' })
       .first()) as Row | undefined;
     const newest = (await connection
@@ -105,7 +106,7 @@ async function listUserFolders(
   // The page's bound comes first: of two bounds on one side, SQLite seeks to the first and tests
   // the second.
   if (after !== null) {
-    query.where('s.scope', page.order === 'asc' ? '>' : '<', `u:${after.replace(/\/$/, '')}`);
+    query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeKeyOf(after.replace(/\/$/, '')));
   }
   ofUsers(query);
   const newest = connection
@@ -119,11 +120,11 @@ async function listUserFolders(
     .limit(page.limit + 1)
     .select('s.scope', 's.files', 's.bytes', newest)) as Row[];
   const shown = rows.slice(0, page.limit);
-  const nameOf = (row: Row) => `${toText(row['scope']).slice(2)}/`;
+  const nameOf = (row: Row) => ownerOf(toText(row['scope']) as ScopeKey);
   const last = shown.at(-1);
   return {
-    items: shown.map((row) => ({ folder: toFolder(`users/${nameOf(row)}`, row) })),
-    next: rows.length > page.limit && last !== undefined ? [nameOf(last)] : null,
+    items: shown.map((row) => ({ folder: toFolder(userFolder(nameOf(row)), row) })),
+    next: rows.length > page.limit && last !== undefined ? [`${nameOf(last)}/`] : null,
   };
 }
 

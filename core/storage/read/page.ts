@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import type { Dialect, Row, SqlValue } from '../dialect.ts';
@@ -6,6 +7,7 @@ import type { KnexConnection } from '../knex-connection.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
+import { ownerOf, scopeKeyOf } from '../../files/paths.ts';
 
 /**
  * The most rows that one page examines, so that every page takes less than 100 ms. If few rows pass
@@ -146,9 +148,9 @@ export function toUserPage({ limit, order, after }: PageRequest) {
     order,
     pick: { scope: 's.scope', scope_id: 's.scope_id' },
     key: ['scope'],
-    after: key === null ? null : [`u:${key[0]}`],
+    after: key === null ? null : [scopeKeyOf(`${key[0]}`)],
     isOrdered: true,
-    toPageKey: (row: Row) => [toText(row['scope']).slice(2)],
+    toPageKey: (row: Row) => [ownerOf(toText(row['scope']) as ScopeKey)],
   };
 }
 

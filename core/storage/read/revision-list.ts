@@ -1,6 +1,6 @@
 import type { FileKey, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../contracts/storage.ts';
-import { assertFileKey } from '../../files/paths.ts';
+import { assertFileKey, SHARED } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
@@ -69,10 +69,13 @@ export async function listRevisions(
       const query = connection.knex.from(connection.knex.raw(walk.source));
       switch (walk.by) {
         case 'path':
-          query.where({ 'r.scope_id': toScopeId(filter.path?.scope ?? 's'), 'r.file_no': fileNo });
+          query.where({
+            'r.scope_id': toScopeId(filter.path?.scope ?? SHARED),
+            'r.file_no': fileNo,
+          });
           break;
         case 'scope':
-          query.where('r.scope_id', toScopeId(scope ?? 's'));
+          query.where('r.scope_id', toScopeId(scope ?? SHARED));
           break;
         case 'actor':
           // The index omits the most common actor, so the query has to exclude it explicitly.

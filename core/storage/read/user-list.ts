@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { UserListing } from '../../contracts/records.ts';
+import type { ScopeKey, UserListing } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { lowerAscii } from './file-list.ts';
@@ -7,6 +7,7 @@ import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
 import { READS } from '../schema/records.ts';
 import { toText } from '../schema/rows.ts';
 import { mapTable } from '../schema/table-map.ts';
+import { ownerOf, USER_SCOPES } from '../../files/paths.ts';
 
 /** Lists the users with files, by user id, which is also the page key. */
 export async function listUsers(
@@ -32,7 +33,7 @@ export async function listUsers(
 const USERS = mapTable<UserListing>(
   'svc_scope',
   {
-    userId: { name: 'scope', fromCell: (cell) => toText(cell).slice(2) },
+    userId: { name: 'scope', fromCell: (cell) => ownerOf(toText(cell) as ScopeKey) },
     historyHash: { name: 'chain_head' },
     ...READS,
     lastShownAt: 'number',
@@ -47,7 +48,7 @@ export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
 
 /** Limits a query to scopes of users. */
 export function ofUsers(query: Knex.QueryBuilder): void {
-  query.where('s.scope', '>=', 'u:').where('s.scope', '<', 'u;');
+  query.where('s.scope', '>=', USER_SCOPES.from).where('s.scope', '<', USER_SCOPES.to);
 }
 
 /** Limits a query to users with files, and optionally to user ids that contain a text. */

@@ -7,6 +7,7 @@ import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { isRunOf, RUN_KEYS } from './run-rows.ts';
+import { ownerOf } from '../../files/paths.ts';
 
 /**
  * Removes the oldest runs that ended before a time, at most `limit`, with their budgets, and the
@@ -40,7 +41,7 @@ async function expireRunsOf(
   // harm that the lease is gone: the next one of its name begins with the database's clock, so its
   // fence is greater.
   const isLast = await database.read((connection) => areAll(connection, keys));
-  const lease = userLeaseOf(plugin, scope.slice(2));
+  const lease = userLeaseOf(plugin, ownerOf(scope));
   return await database.mutate(
     { scopes: [scope], files: [], runs: keys, ...(isLast ? { leases: [lease] } : {}) },
     (current) => {

@@ -7,6 +7,7 @@ import { isRunOf, RUN_LISTINGS, runUserColumns, runUsersOf, toRunUser } from './
 import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
+import { ownerOf, USER_SCOPES } from '../../files/paths.ts';
 
 /** Users with qualifying writes newer than their watermark, by user id. */
 export async function listChangedUsers(
@@ -21,7 +22,7 @@ export async function listChangedUsers(
       `left join ${users.map.table} as d on d.scope_id = s.scope_id${users.join}`,
       users.parameters,
     )
-    .where('s.scope', after === null ? '>=' : '>', after ?? 'u:')
+    .where('s.scope', after === null ? '>=' : '>', after ?? USER_SCOPES.from)
     .where('s.scope', '<', 'u;')
     .whereNotNull('s.last_qualifying_at')
     .where((unseen) => {
@@ -99,7 +100,11 @@ export async function listRuns(
         .select(RUN_LISTINGS.select('h'));
     },
     filters: [
-      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state, 'h.outcome': outcome }),
+      ...matches({
+        'h.user_id': scope === null ? undefined : ownerOf(scope),
+        'h.state': state,
+        'h.outcome': outcome,
+      }),
       (query) => {
         query.whereRaw(own.sql, own.parameters);
         if (hasWritten) query.where('h.writes', '>', 0);

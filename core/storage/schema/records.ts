@@ -21,6 +21,7 @@ import { MemoryError } from '../../errors.ts';
 import { toHex } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { mapTable, type Unusual } from './table-map.ts';
+import { SHARED, toUserId } from '../../files/paths.ts';
 
 export const META = mapTable<{ key: string; value: string }>('svc_meta');
 
@@ -117,8 +118,9 @@ export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
   // Filled for shared memory alone, where the scope does not name the user. So the index by user has
   // few rows.
   userId: {
-    toCell: (userId, access: AccessRecord) => (access.scope === 's' ? userId : null),
-    fromCell: (cell, scope) => (scope === 's' ? toTextOrNull(cell) : (scope?.slice(2) ?? null)),
+    toCell: (userId, access: AccessRecord) => (access.scope === SHARED ? userId : null),
+    fromCell: (cell, scope) =>
+      scope === undefined ? null : (toUserId(scope) ?? toTextOrNull(cell)),
   },
   lines: { name: 'lines_shown' },
 });

@@ -5,6 +5,7 @@ import { toHex, toUuid } from './ids.ts';
 import { toInteger, toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 import { tableOf } from './tables.ts';
+import { ownerOf, scopeKeyOf } from '../../files/paths.ts';
 
 /**
  * The form of a value in a record. The last three are the scope, which the table stores as its number
@@ -185,7 +186,7 @@ function toCell({ property, kind, toCell: convert }: Property, record: object): 
     case 'scope':
       return toScopeId(value as ScopeKey);
     case 'user':
-      return (value as ScopeKey).slice(2);
+      return ownerOf(value as ScopeKey);
     case 'boolean':
       return Number(value);
     case 'json':
@@ -212,7 +213,7 @@ function fromKind(kind: Column<unknown>['kind'], cell: unknown): unknown {
       // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       return JSON.parse(toText(cell));
     case 'user':
-      return `u:${toText(cell)}`;
+      return scopeKeyOf(toText(cell));
     default:
       return cell;
   }

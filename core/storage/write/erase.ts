@@ -2,7 +2,7 @@ import type { ErasureStore } from '../../contracts/erasure.ts';
 import type { HoldRecord, ScopeKey, ScopeState } from '../../contracts/records.ts';
 import type { Current } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import { assertScope } from '../../files/paths.ts';
+import { assertScope, SHARED } from '../../files/paths.ts';
 import { listHolds } from '../read/holds.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
@@ -151,7 +151,7 @@ async function end(
 /** Shared memory has access rows of the user: its writers must not add others meanwhile. */
 function toRequest(scope: ScopeKey, limit: number) {
   const range = { kind: 'user', scope, limit } as const;
-  return { scopes: [scope, 's'] as const, files: [], range };
+  return { scopes: [scope, SHARED] as const, files: [], range };
 }
 
 function toErased(state: ScopeState, { at, number }: { at: number; number: number }): ScopeState {

@@ -1,6 +1,6 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/records.ts';
 import type { LogBatch, LogStore } from '../../contracts/storage.ts';
-import { assertScope } from '../../files/paths.ts';
+import { assertScope, scopeKeyOf } from '../../files/paths.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
@@ -136,7 +136,7 @@ function withoutErased(
 
 /** The user for whom a row was written. */
 function ownerOf(scope: ScopeKey, userId: string | null): ScopeKey {
-  return userId === null ? scope : `u:${userId}`;
+  return userId === null ? scope : scopeKeyOf(userId);
 }
 
 /**

@@ -6,7 +6,7 @@ import type {
   ScopeKey,
 } from '../../contracts/records.ts';
 import type { CountedRange, RollUp, RollupFilter } from '../../contracts/storage.ts';
-import { assertScope } from '../../files/paths.ts';
+import { assertScope, SHARED } from '../../files/paths.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
 import { deleteFound, findRows, replaceRecords, selectKey } from '../schema/row-sets.ts';
@@ -157,7 +157,7 @@ export async function countRollupScopes(
     );
   });
   // Leaves out shared memory, which belongs to nobody, and the rows of all scopes together.
-  parameters.push(ALL_SCOPES, toScopeId('s'));
+  parameters.push(ALL_SCOPES, toScopeId(SHARED));
   const [row] = await connection.all(
     `select count(distinct a.scope_id) as scopes from (${parts.join(' union all ')}) a` +
       ' where a.scope_id <> ? and a.scope_id <> ?',

@@ -9,12 +9,13 @@ import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { SCOPE_TABLES } from '../schema/tables.ts';
 import type { LockedRange } from './locked-range.ts';
+import { ownerOf, SHARED } from '../../files/paths.ts';
 
 /** Rows of tables with contents in them: each counts as several. */
 const LARGE = new Set(['svc_content', 'svc_revision', 'svc_dream_history', 'svc_event']);
 const LARGE_WEIGHT = 5;
 /** In the column that holds it, the scope `s` of shared memory. */
-const SHARED = toScopeId('s');
+const SHARED_ID = toScopeId(SHARED);
 
 /** Rows of a user in one table, found by one column beside the scope. */
 interface Part {
@@ -31,7 +32,7 @@ const SHARED_WRITE = "t.action = 'write' and t.revision_id is not null";
 /** All of a user's rows: what leads to other rows comes after those. */
 function partsOf(scope: ScopeKey): Part[] {
   const scopeId = toScopeId(scope);
-  const userId = scope.slice(2);
+  const userId = ownerOf(scope);
   const byName = (table: string, name: string): Part => ({
     table,
     where: 't.name = ?',
@@ -48,12 +49,12 @@ function partsOf(scope: ScopeKey): Part[] {
     {
       table: 'svc_access_log',
       where: `t.scope_id = ? and t.user_id = ? and not (${SHARED_WRITE})`,
-      parameters: [SHARED, userId],
+      parameters: [SHARED_ID, userId],
     },
     {
       table: 'svc_access_log',
       where: `t.scope_id = ? and t.user_id = ? and ${SHARED_WRITE}`,
-      parameters: [SHARED, userId],
+      parameters: [SHARED_ID, userId],
       cleared: 'user_id',
     },
     ...SCOPE_TABLES.map((table) => ({
