@@ -91,11 +91,13 @@ export function summarize({ files, failures: others, seed }) {
   const failures = [...files.flatMap((file) => file.failures), ...others];
   const slow = files.filter(({ ms }) => ms >= SLOW_MS).sort((a, b) => b.ms - a.ms);
   const passed = files.reduce((sum, file) => sum + file.passed.length, 0);
+  const processorMs = files.reduce((sum, file) => sum + (file.processorMs ?? 0), 0);
   const lines = [
     ...files.flatMap((file) => file.notes),
     ...slow
       .slice(0, SLOW_FILES)
       .map(({ file, ms, processorMs }) => `slow: ${file} (${toSeconds(ms, processorMs)})`),
+    ...(processorMs > 0 ? [`processor time of all files: ${seconds(processorMs)}`] : []),
     ...files.flatMap((file) => file.notRun).map((line) => `not run: ${line}`),
     `random values: MEMORY_TEST_SEED=${seed}`,
     ...files
@@ -112,9 +114,13 @@ export function summarize({ files, failures: others, seed }) {
  * @param {number | null} processorMs
  */
 function toSeconds(ms, processorMs) {
-  const processor =
-    processorMs === null ? '' : `, ${Math.round(processorMs / 1_000)} s of processor`;
-  return `${Math.round(ms / 1_000)} s${processor}`;
+  const processor = processorMs === null ? '' : `, ${seconds(processorMs)} of processor time`;
+  return `${seconds(ms)}${processor}`;
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${Math.round(ms / 1_000)} s`;
 }
 
 /**
