@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../errors.ts';
-import type { Connection, RowSet, SqlValue } from '../storage/dialect.ts';
+import type { Connection, FolderQuery, RowSet, SqlValue } from '../storage/dialect.ts';
 import { prepareSchema } from '../storage/schema/prepare-schema.ts';
 import { deleteRows, findRows } from '../storage/schema/row-sets.ts';
 import { toInteger, toText } from '../storage/schema/rows.ts';
@@ -18,10 +18,25 @@ import { type PendingCalls, show, toError, watchCalls } from './watch-calls.ts';
  */
 export type MakeDatabase = (place: string) => SqlDatabase | Promise<SqlDatabase>;
 
+/** Brings about a fault of the open database of this place. Resolves with what ends the fault. */
+export type Fault = (place: string) => Promise<() => void | Promise<void>>;
+
+/** Ways to bring about what a suite can't. The rules of those that are absent are not checked. */
+export interface DatabaseFaults {
+  /** There is no room for 1 MB any more. */
+  fullDisk?: Fault;
+  /** Nothing can be written, as after a failover. */
+  readOnly?: Fault;
+  /** The next COMMIT is carried out, and its answer is lost. */
+  lostCommit?: Fault;
+}
+
 /** One rule of a database. */
 export interface DatabaseCase {
   /** The rule, as a sentence about the database. */
   name: string;
+  /** The fault without which it can't be checked. */
+  fault?: keyof DatabaseFaults;
   /** Rejects with what is wrong when the database breaks the rule. */
   run: (bench: DatabaseBench) => Promise<void>;
 }
@@ -34,6 +49,10 @@ export interface DatabaseBench {
   write<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /** Opens one more on the same data. */
   openAgain(): Promise<SqlDatabase>;
+  /** Makes one more on the same data, and does not open it. */
+  makeAgain(): Promise<SqlDatabase>;
+  /** Runs work while the fault of the case lasts. */
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Options of {@link checkDatabase}. */
@@ -42,6 +61,7 @@ export interface CheckDatabaseOptions {
   timeLimitMs?: number;
   /** Default all. */
   cases?: readonly DatabaseCase[];
+  faults?: DatabaseFaults;
   /** Called after each case. */
   onResult?: (result: CaseResult) => void;
 }
@@ -533,6 +553,131 @@ export const databaseCases: readonly DatabaseCase[] = [
       await again.ping();
     },
   ),
+
+  on('lends a connection before it is opened, and makes nothing', async ({ write, makeAgain }) => {
+    await write((connection) => insertBudgets(connection, [['a', 1]]));
+    const closed = await makeAgain();
+    const found = await closed.examine(async (examined) => {
+      if (examined === null) return null;
+      const { version, connection } = examined;
+      return { version, rows: await connection.all('select name from svc_budget', []) };
+    });
+    assert.match(found?.version ?? 'no database', /^\d+\.\d+/);
+    assert.equal(found?.rows.length, 1);
+  }),
+
+  on('tells the columns and indexes of a table, and that there is none', async ({ database }) => {
+    const partsOf = async (table: string) => {
+      const rows = await database.read(async (connection) => {
+        const { sql, parameters } = connection.dialect.tableParts(table);
+        return await connection.all(sql, parameters);
+      }, {});
+      return rows.map(({ kind, name }) => `${toText(kind)} ${toText(name)}`);
+    };
+    const { columns } = tableOf('svc_revision');
+    const found = await partsOf('svc_revision');
+    for (const { name } of columns) assert.ok(found.includes(`column ${name}`), `column ${name}`);
+    assert.ok(found.includes('index svc_revision_id'), found.join(', '));
+    assert.deepEqual(await partsOf('svc_absent'), []);
+  }),
+
+  on('lists the entries of a folder, in both directions', async ({ database, write }) => {
+    const paths = ['a.md', 'b/1.md', 'b/c/2.md', 'b0.md', 'd/ż.md', 'é.md'];
+    await write((connection) => insertFiles(connection, paths));
+    const list = async (query: Pick<FolderQuery, 'folder' | 'after' | 'order' | 'limit'>) => {
+      const rows = await database.read(async (connection) => {
+        const entries = connection.dialect.folderEntries({ scopeId: 1, ...query });
+        return await connection.all(entries.sql, entries.parameters);
+      }, {});
+      const found = rows.map((row): [string, number, number] => [
+        toText(row['entry']),
+        toInteger(row['files']),
+        toInteger(row['bytes']),
+      ]);
+      return found.sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+    };
+    const all = [
+      ['a.md', 1, 1],
+      ['b/', 2, 5],
+      ['b0.md', 1, 4],
+      ['d/', 1, 5],
+      ['é.md', 1, 6],
+    ];
+    const whole = { folder: '', after: null, limit: 9 };
+    assert.deepEqual(await list({ ...whole, order: 'asc' }), all);
+    assert.deepEqual(await list({ ...whole, order: 'desc', limit: 2 }), all.slice(3));
+    assert.deepEqual(
+      await list({ ...whole, order: 'asc', after: 'b/', limit: 2 }),
+      all.slice(2, 4),
+    );
+    assert.deepEqual(await list({ ...whole, order: 'desc', after: 'b0.md' }), all.slice(0, 2));
+    assert.deepEqual(await list({ ...whole, folder: 'b/', order: 'asc' }), [
+      ['1.md', 1, 2],
+      ['c/', 1, 3],
+    ]);
+  }),
+
+  during(
+    'fullDisk',
+    'says that the disk is full, keeps nothing of the write, and writes again when there is room',
+    async ({ database, write, during: whileFull }) => {
+      await write((connection) => insertBudgets(connection, [['a', 1]]));
+      const long = 'x'.repeat(1_024 * 1_024);
+      await whileFull(async () => {
+        const outcome = await database.transact(async (connection) => {
+          await insertBudgets(connection, [['b', 1]]);
+          await insertContents(connection, [[1, 1, 1, long]]);
+        }, {});
+        assert.equal(outcome.status, 'failed');
+        assert.equal(outcome.isUnknown, false);
+        assert.equal(database.classify(outcome.error), 'full');
+        assert.equal((await database.explain(outcome.error)).code, 'STORAGE_FULL');
+        assert.deepEqual(await readBudgets(database), [['a', 1]]);
+      });
+      await write((connection) => insertContents(connection, [[1, 1, 1, long]]));
+    },
+  ),
+
+  during(
+    'readOnly',
+    'says that it takes no writes, answers reads, and writes again when it can',
+    async ({ database, write, during: whileReadOnly }) => {
+      await write((connection) => insertBudgets(connection, [['a', 1]]));
+      await whileReadOnly(async () => {
+        const outcome = await database.transact(
+          (connection) => insertBudgets(connection, [['b', 1]]),
+          {},
+        );
+        assert.equal(outcome.status, 'failed');
+        assert.equal(outcome.isUnknown, false);
+        // A file that can't be written counts as a full disk: no other server takes over.
+        const failure = database.classify(outcome.error);
+        assert.ok(['read-only', 'full'].includes(failure), `classify: ${failure}`);
+        const { code } = await database.explain(outcome.error);
+        assert.equal(code, failure === 'full' ? 'STORAGE_FULL' : 'STORAGE_UNAVAILABLE');
+        assert.deepEqual(await readBudgets(database), [['a', 1]]);
+      });
+      await write((connection) => insertBudgets(connection, [['b', 1]]));
+    },
+  ),
+
+  during(
+    'lostCommit',
+    'does not know what became of a COMMIT without an answer, and goes on',
+    async ({ database, write, during: whileLost }) => {
+      await whileLost(async () => {
+        const outcome = await database.transact(
+          (connection) => insertBudgets(connection, [['a', 1]]),
+          {},
+        );
+        assert.equal(outcome.status, 'failed');
+        assert.equal(outcome.isUnknown, true);
+        assert.equal(database.classify(outcome.error), 'lost');
+      });
+      assert.deepEqual(await readBudgets(database), [['a', 1]]);
+      await write((connection) => insertBudgets(connection, [['b', 1]]));
+    },
+  ),
 ];
 
 /**
@@ -547,15 +692,25 @@ export const databaseCases: readonly DatabaseCase[] = [
  */
 export async function checkDatabase(
   make: MakeDatabase,
-  { cases = databaseCases, onResult, timeLimitMs = TIME_LIMIT_MS }: CheckDatabaseOptions = {},
+  {
+    cases = databaseCases,
+    faults = {},
+    onResult,
+    timeLimitMs = TIME_LIMIT_MS,
+  }: CheckDatabaseOptions = {},
 ): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
-  for (const { name, run } of cases) {
+  for (const { name, fault, run } of cases) {
     let result: CaseResult = { name, status: 'passed', error: null };
-    try {
-      await runDatabaseCase(run, make, timeLimitMs);
-    } catch (thrown) {
-      result = { name, status: 'failed', error: toError(thrown) };
+    const bringAbout = fault === undefined ? noFault : faults[fault];
+    if (bringAbout === undefined) {
+      result = { name, status: 'skipped', error: null };
+    } else {
+      try {
+        await runDatabaseCase(run, { make, bringAbout, timeLimitMs });
+      } catch (thrown) {
+        result = { name, status: 'failed', error: toError(thrown) };
+      }
     }
     results.push(result);
     onResult?.(result);
@@ -565,16 +720,18 @@ export async function checkDatabase(
 
 async function runDatabaseCase(
   run: DatabaseCase['run'],
-  make: MakeDatabase,
-  timeLimitMs: number,
+  { make, bringAbout, timeLimitMs }: { make: MakeDatabase; bringAbout: Fault; timeLimitMs: number },
 ): Promise<void> {
   const pending: PendingCalls = new Map();
   const place = `case_${randomBytes(8).toString('hex')}`;
   const opened: SqlDatabase[] = [];
-  const open = async () => {
+  const makeAgain = async () => {
     const made: unknown = await make(place);
     assert.ok(typeof made === 'object' && made !== null, `There is no database: ${show(made)}.`);
-    const database = watchDatabase(made as SqlDatabase, pending);
+    return watchDatabase(made as SqlDatabase, pending);
+  };
+  const open = async () => {
+    const database = await makeAgain();
     opened.push(database);
     await database.open({
       log: SILENT,
@@ -592,6 +749,15 @@ async function runDatabaseCase(
           database,
           write: (work) => commit(database, work),
           openAgain: open,
+          makeAgain,
+          async during(work) {
+            const end = await bringAbout(place);
+            try {
+              return await work();
+            } finally {
+              await end();
+            }
+          },
         });
       },
       { timeLimitMs, pending },
@@ -634,6 +800,14 @@ function on(name: string, run: DatabaseCase['run']): DatabaseCase {
   return { name, run };
 }
 
+function during(fault: keyof DatabaseFaults, name: string, run: DatabaseCase['run']): DatabaseCase {
+  return { name, fault, run };
+}
+
+function noFault(): ReturnType<Fault> {
+  return Promise.resolve(() => undefined);
+}
+
 function insertSettings(connection: Connection, rows: readonly [string, string][]): Promise<void> {
   return connection.dialect.insertRows(connection, {
     table: tableOf('svc_config'),
@@ -663,6 +837,28 @@ function insertContents(
     table: tableOf('svc_content'),
     columns: ['scope_id', 'file_no', 'version', 'content'],
     rows,
+  });
+}
+
+/** Files of one scope, each with its place among them as its size. */
+function insertFiles(connection: Connection, paths: readonly string[]): Promise<void> {
+  const values = (path: string, at: number): Record<string, string | number> => ({
+    scope_id: 1,
+    path,
+    file_no: at + 1,
+    size: at + 1,
+    version: 1,
+    latest_revision_id: '0'.repeat(32),
+    hash: '0'.repeat(64),
+  });
+  const table = tableOf('svc_file');
+  const columns = table.columns.filter(
+    ({ name, nullable }) => nullable !== true || name in values('', 0),
+  );
+  return connection.dialect.insertRows(connection, {
+    table,
+    columns: columns.map(({ name }) => name),
+    rows: paths.map((path, at) => columns.map(({ name }) => values(path, at)[name] ?? 0)),
   });
 }
 

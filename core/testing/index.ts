@@ -6,6 +6,8 @@ export type {
   CheckDatabaseOptions,
   DatabaseBench,
   DatabaseCase,
+  DatabaseFaults,
+  Fault,
   MakeDatabase,
 } from './database.ts';
 export { checkEmbedder, embedderCases } from './embedder.ts';
@@ -13,4 +15,4 @@ export type { EmbedderSetup } from './embedder.ts';
 export { checkModelProvider, modelProviderCases } from './model-provider.ts';
 export type { ModelProviderSetup } from './model-provider.ts';
 export { countResults, formatResults } from './report.ts';
-export type { CaseResult, FailedCase, PassedCase } from './report.ts';
+export type { CaseResult, FailedCase, PassedCase, SkippedCase } from './report.ts';

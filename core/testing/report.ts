@@ -17,14 +17,21 @@ export interface FailedCase {
   error: Error;
 }
 
+/** A rule that was not checked, because its fault could not be brought about. */
+export interface SkippedCase {
+  name: string;
+  status: 'skipped';
+  error: null;
+}
+
 /** The outcome of one rule. */
-export type CaseResult = PassedCase | FailedCase;
+export type CaseResult = PassedCase | FailedCase | SkippedCase;
 
 /** How many rules passed and failed. */
 export function countResults(results: readonly CaseResult[]): { passed: number; failed: number } {
-  const counts = { passed: 0, failed: 0 };
-  for (const { status } of results) counts[status] += 1;
-  return counts;
+  const countOf = (wanted: CaseResult['status']) =>
+    results.filter(({ status }) => status === wanted).length;
+  return { passed: countOf('passed'), failed: countOf('failed') };
 }
 
 /**
@@ -39,7 +46,8 @@ export function countResults(results: readonly CaseResult[]): { passed: number; 
 export function formatResults(results: readonly CaseResult[]): string {
   const lines: string[] = [];
   for (const result of results) {
-    if (result.status === 'passed') continue;
+    if (result.status === 'skipped') lines.push(`not checked: ${result.name}`);
+    if (result.status !== 'failed') continue;
     const reason = describeError(result.error).split('\n');
     lines.push(`failed: ${result.name}`, ...reason.map((line) => `  ${line}`.trimEnd()));
   }

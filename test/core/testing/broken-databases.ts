@@ -290,6 +290,55 @@ export const brokenDatabases: readonly BrokenDatabase[] = [
       changeDialect(good, () => ({ containsText: (text) => `${text} like '%' || ? || '%'` })),
   },
   {
+    bug: 'examines nothing',
+    breaks: 'lends a connection before it is opened, and makes nothing',
+    wrap: (good) => change(good, { examine: (run) => run(null) }),
+  },
+  {
+    bug: 'has each table',
+    breaks: 'tells the columns and indexes of a table, and that there is none',
+    wrap: (good) =>
+      changeDialect(good, ({ tableParts }) => ({
+        tableParts: (table) => tableParts(table === 'svc_absent' ? 'svc_meta' : table),
+      })),
+  },
+  {
+    bug: 'lists folders in one direction',
+    breaks: 'lists the entries of a folder, in both directions',
+    wrap: (good) =>
+      changeDialect(good, ({ folderEntries }) => ({
+        folderEntries: (query) => folderEntries({ ...query, order: 'asc' }),
+      })),
+  },
+  {
+    bug: 'calls a full disk a failure of any kind',
+    breaks:
+      'says that the disk is full, keeps nothing of the write, and writes again when there is room',
+    wrap: (good) => change(good, { classify: () => 'other' }),
+  },
+  {
+    bug: 'acknowledges what it could not write',
+    breaks: 'says that it takes no writes, answers reads, and writes again when it can',
+    wrap: (good) =>
+      change(good, {
+        transact: async (run, options) => {
+          const outcome = await good.transact(run, options);
+          return outcome.status === 'done' ? outcome : { status: 'done', result: null as never };
+        },
+      }),
+  },
+  {
+    bug: 'calls a lost COMMIT a failed one',
+    breaks: 'does not know what became of a COMMIT without an answer, and goes on',
+    wrap: (good) =>
+      change(good, {
+        transact: async (run, options) => {
+          const outcome = await good.transact(run, options);
+          return outcome.status === 'done' ? outcome : { ...outcome, isUnknown: false };
+        },
+      }),
+  },
+  {
     bug: 'lists nothing',
     breaks: 'runs the queries of lists',
     wrap: (good) =>

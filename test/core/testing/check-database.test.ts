@@ -1,52 +1,113 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkDatabase, countResults, databaseCases } from '../../../core/testing/index.ts';
-import type { SqlDatabase } from '../../../core/storage/sql-database.ts';
-import type { MakeDatabase } from '../../../core/testing/index.ts';
+import type { DatabaseFaults, MakeDatabase } from '../../../core/testing/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { postgres } from '../../../plugins/storage-postgres/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { freshDatabase } from '../../support/mariadb.ts';
+import type { SqliteConnection, SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
+import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
+import { freshDatabase, sharedMariadb } from '../../support/mariadb.ts';
 import { freshPostgres } from '../../support/postgres.ts';
 import { temporaryDatabases } from '../../support/service.ts';
 import { brokenDatabases } from './broken-databases.ts';
 
-async function onSqlite(): Promise<MakeDatabase> {
+/** Databases, and ways to break them. */
+interface Tried {
+  make: MakeDatabase;
+  faults: DatabaseFaults;
+}
+
+async function onSqlite(): Promise<Tried> {
   const fileOf = await temporaryDatabases();
-  return (place) => sqlite({ filename: fileOf(place), synchronous: 'normal' });
+  const native = await loadSqliteModule('better-sqlite3');
+  const writers = new Map<string, SqliteConnection>();
+  const driver: SqliteModule = {
+    name: native.name,
+    async open(filename, options) {
+      const connection = await native.open(filename, options);
+      // Only the writer does not wait inside SQLite.
+      if (options.busyTimeoutMs === 0) writers.set(filename, connection);
+      return connection;
+    },
+  };
+  const writerOf = (place: string) => writers.get(fileOf(place)) as SqliteConnection;
+  return {
+    make: (place) => sqlite({ filename: fileOf(place), synchronous: 'normal', driver }),
+    faults: {
+      // SQLite's own limit: the same error as of a full disk, from the same place.
+      async fullDisk(place) {
+        const writer = writerOf(place);
+        const [row] = await writer.all('pragma page_count', []);
+        await writer.all(`pragma max_page_count = ${Number(row?.['page_count']) + 4}`, []);
+        return async () => void (await writer.all('pragma max_page_count = 1000000', []));
+      },
+      async readOnly(place) {
+        const writer = writerOf(place);
+        await writer.exec('pragma query_only = on');
+        // The plugin has closed a connection that could not begin, and opens another one.
+        return () => writer.exec('pragma query_only = off').catch(() => undefined);
+      },
+    },
+  };
+}
+
+async function onMariadb(): Promise<Tried> {
+  const port = await sharedMariadb();
+  const places = new Map<string, { proxy: FaultProxy; url: string }>();
+  return {
+    async make(place) {
+      const known = places.get(place);
+      if (known !== undefined) return mysql({ url: known.url });
+      const proxy = await startFaultProxy(port);
+      onTestFinished(() => proxy.close());
+      const url = (await freshDatabase()).replace(`:${port}/`, `:${proxy.port}/`);
+      places.set(place, { proxy, url });
+      return mysql({ url });
+    },
+    faults: {
+      lostCommit(place) {
+        const isCut = places.get(place)?.proxy.cut('after', (sql) => sql === 'commit');
+        return Promise.resolve(async () => void (await isCut));
+      },
+    },
+  };
 }
 
 /** A database of its own for each place. */
-function onServer(
-  makeUrl: () => Promise<string>,
-  make: (options: { url: string }) => SqlDatabase,
-): () => Promise<MakeDatabase> {
-  return () => {
-    const urls = new Map<string, string>();
-    return Promise.resolve(async (place: string) => {
-      const url = urls.get(place) ?? (await makeUrl());
-      urls.set(place, url);
-      return make({ url });
-    });
+async function onPostgres(): Promise<Tried> {
+  const urls = new Map<string, string>();
+  const make = async (place: string) => {
+    const url = urls.get(place) ?? (await freshPostgres());
+    urls.set(place, url);
+    return postgres({ url });
   };
+  return await Promise.resolve({ make, faults: {} });
 }
 
 describe.each([
   ['SQLite', onSqlite],
-  ['MariaDB', onServer(freshDatabase, mysql)],
-  ['PostgreSQL', onServer(freshPostgres, postgres)],
+  ['MariaDB', onMariadb],
+  ['PostgreSQL', onPostgres],
 ])('the rules of a database on %s', (_name, begin) => {
   it.each(databaseCases)('$name', async (databaseCase) => {
-    const [result] = await checkDatabase(await begin(), { cases: [databaseCase] });
-    expect(result).toEqual({ name: databaseCase.name, status: 'passed', error: null });
+    const { make, faults } = await begin();
+    const { name, fault } = databaseCase;
+    const [result] = await checkDatabase(make, { cases: [databaseCase], faults });
+    const isChecked = fault === undefined || fault in faults;
+    expect(result).toEqual({ name, status: isChecked ? 'passed' : 'skipped', error: null });
   });
 });
 
 describe('a database that', () => {
   it.each(brokenDatabases)('$bug breaks the rule of its name', async ({ breaks, wrap }) => {
-    const make = await onSqlite();
     const cases = databaseCases.filter(({ name }) => name === breaks);
     expect(cases).toHaveLength(1);
-    const results = await checkDatabase(async (place) => wrap(await make(place)), { cases });
+    const { make, faults } = await (cases[0]?.fault === 'lostCommit' ? onMariadb : onSqlite)();
+    const results = await checkDatabase(async (place) => wrap(await make(place)), {
+      cases,
+      faults,
+    });
     expect(countResults(results)).toEqual({ passed: 0, failed: 1 });
   });
 
