@@ -13,6 +13,7 @@ const ON_BOTH_DATABASES = [
   'test/core/maintenance/retention.test.ts',
   'test/core/search/index/indexer.test.ts',
   'test/core/search/search-oracle.test.ts',
+  'test/core/storage/{holds,lost-commit}.test.ts',
   'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move}.test.ts',

@@ -90,7 +90,7 @@ function findInterface(name) {
  * do that.
  */
 function listOtherWriters() {
-  const lenders = ['StoreDatabase', 'SqlDatabase', 'Writes'].flatMap(listLenders);
+  const lenders = ['LogDatabase', 'SqlDatabase', 'Writes'].flatMap(listLenders);
   const writers = sources
     .filter((source) => nameOf(source).startsWith('core/storage/'))
     .filter((source) => namesMember(source, lenders) || importsRunner(source))

@@ -10,7 +10,7 @@ import type { Connection } from './dialect.ts';
 import { createKnexConnection, type KnexConnection } from './knex-connection.ts';
 import { KeptContents } from './read/kept-contents.ts';
 import type { SqlDatabase } from './sql-database.ts';
-import type { StoreDatabase } from './store-database.ts';
+import type { LogDatabase } from './store-database.ts';
 import { SCHEMA_VERSION } from './schema/migrate.ts';
 import { prepareSchema } from './schema/prepare-schema.ts';
 import { Damage } from './write/damage.ts';
@@ -31,12 +31,12 @@ const OPERATION_MS = 12_000;
  * database: how writes share transactions and run again, damage, ids ahead of the clock, and the end
  * of what is under way. Everything that it throws is a `MemoryError`.
  */
-export class OpenDatabase implements StoreDatabase {
+export class OpenDatabase implements LogDatabase {
   readonly name: string;
   readonly skew = new IdSkewKeeper();
   readonly damage = new Damage();
   readonly mayRemain?: readonly string[];
-  readonly file?: NonNullable<StoreDatabase['file']>;
+  readonly file?: NonNullable<LogDatabase['file']>;
   readonly #database: SqlDatabase;
   readonly #underWay = new Set<Promise<unknown>>();
   #writes: Writes | null = null;
@@ -199,7 +199,7 @@ export class OpenDatabase implements StoreDatabase {
     return this.#writes;
   }
 
-  #toFile(file: NonNullable<SqlDatabase['file']>): NonNullable<StoreDatabase['file']> {
+  #toFile(file: NonNullable<SqlDatabase['file']>): NonNullable<LogDatabase['file']> {
     return {
       look: async () => ({
         bytes: await file.size(),

@@ -40,6 +40,17 @@ export interface StoreDatabase {
   read<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs statements that all see the same state. */
   snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Implements `Storage.mutate`. */
+  mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
+  /** For the admin's lists: a separate connection, so that a slow list delays no tool call. */
+  list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T>;
+}
+
+/**
+ * The same for the log and the index, which alone have write transactions beside `mutate`: in it, they
+ * would wait for every user's writes. `npm run counts` lists other stores that take it.
+ */
+export interface LogDatabase extends StoreDatabase {
   /**
    * Runs one write transaction. It is rolled back if `run` throws. `run` may be called again when
    * the transaction is replayed, so it changes nothing but the database.
@@ -50,8 +61,4 @@ export interface StoreDatabase {
    * urgent work can come between two. Rejects with the first failure; the others may be committed.
    */
   writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void>;
-  /** Implements `Storage.mutate`. */
-  mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
-  /** For the admin's lists: a separate connection, so that a slow list delays no tool call. */
-  list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T>;
 }

@@ -15,7 +15,7 @@ import type {
   StaleMark,
 } from '../../contracts/storage.ts';
 import { assertScope } from '../../files/paths.ts';
-import type { StoreDatabase } from '../store-database.ts';
+import type { LogDatabase } from '../store-database.ts';
 import type { Dialect, Connection, KeySet, Row } from '../dialect.ts';
 import { toHex } from '../schema/ids.ts';
 import { INDEX_QUEUE } from '../schema/records.ts';
@@ -33,7 +33,7 @@ import {
 } from '../schema/row-sets.ts';
 
 /** Makes the store of the search index. */
-export function createIndexStore(database: StoreDatabase): IndexStore {
+export function createIndexStore(database: LogDatabase): IndexStore {
   // Where the last look at the queue ended, so that no scope waits behind busier ones forever.
   let lastScopeId = -1;
   return {
@@ -129,7 +129,7 @@ async function readMarksOf(
 // Compares the scope's text too, because its number is a hash.
 const SCOPE_KEY = { scope_id: 'integer', scope: 'key' } as const;
 
-function createView(connection: Connection, { damage }: StoreDatabase): IndexView {
+function createView(connection: Connection, { damage }: LogDatabase): IndexView {
   const fileKeys = (keys: readonly IndexFileKey[]) =>
     connection.dialect.keySet(
       { ...SCOPE_KEY, file_no: 'integer' },

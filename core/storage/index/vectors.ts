@@ -9,7 +9,7 @@ import type {
   VectorStore,
 } from '../../contracts/vectors.ts';
 import { assertScope } from '../../files/paths.ts';
-import type { StoreDatabase } from '../store-database.ts';
+import type { LogDatabase } from '../store-database.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { toHex } from '../schema/ids.ts';
 import { lockIndex, MAX_FIRST_GENERATION } from './index-store.ts';
@@ -20,7 +20,7 @@ import { mapTable } from '../schema/table-map.ts';
 import { splitHashes } from './vector-view.ts';
 
 /** Makes the store of vectors and of the queue of texts to embed. */
-export function createVectorStore(database: StoreDatabase): VectorStore {
+export function createVectorStore(database: LogDatabase): VectorStore {
   return {
     useModel: (model) => database.write((connection) => useModel(connection, model)),
 

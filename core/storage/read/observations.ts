@@ -1,12 +1,12 @@
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { countAccesses } from './access-counts.ts';
-import type { StoreDatabase } from '../store-database.ts';
+import type { LogDatabase } from '../store-database.ts';
 import { listEvents, readCalls } from './event-list.ts';
 import { countRollups, countRollupScopes, expireRollupRows, readRollups } from '../write/rollup.ts';
 import { findFilesWrittenBy } from './written-by.ts';
 
 /** Makes the store of the operators' views of events and the access log. */
-export function createObservationStore(database: StoreDatabase): ObservationStore {
+export function createObservationStore(database: LogDatabase): ObservationStore {
   return {
     rollups: (filter) => database.list((connection) => readRollups(connection, filter)),
     countRollups: (filter) => database.list((connection) => countRollups(connection, filter)),

@@ -2,7 +2,7 @@ import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/record
 import type { LogBatch, LogStore } from '../../contracts/storage.ts';
 import { assertScope, scopeKeyOf } from '../../files/paths.ts';
 import { listAccess } from '../read/access-list.ts';
-import type { StoreDatabase } from '../store-database.ts';
+import type { LogDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
@@ -27,7 +27,7 @@ const EVENTS_A_STATEMENT = 128;
 const ACCESS_A_PART = 512;
 
 /** Makes the store of access rows and events. */
-export function createLogStore(database: StoreDatabase): LogStore {
+export function createLogStore(database: LogDatabase): LogStore {
   const { skew } = database;
   const readEvents = async (column: string, id: string, limit: number): Promise<EventRecord[]> => {
     const bytes = parseIdBytes(id);

@@ -5,9 +5,9 @@ import type { Mutation } from './mutation.ts';
 export interface Writes {
   /** Runs a mutation. `until` is its deadline, as a point of `performance.now()`. */
   mutate(mutation: Mutation, until: number): Promise<unknown>;
-  /** Runs other work in a write transaction, see `StoreDatabase.write`. */
+  /** Runs other work in a write transaction, see `LogDatabase.write`. */
   write<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
-  /** See `StoreDatabase.writeAll`. */
+  /** See `LogDatabase.writeAll`. */
   writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void>;
   /** Runs work of another connection, and lets no write begin meanwhile. */
   pause<T>(work: () => Promise<T>): Promise<T>;
