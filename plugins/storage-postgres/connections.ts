@@ -1,4 +1,11 @@
-import type { CustomTypesConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg';
+import type {
+  ClientConfig,
+  CustomTypesConfig,
+  Pool,
+  PoolClient,
+  PoolConfig,
+  QueryResult,
+} from 'pg';
 import {
   type Connection,
   type Dialect,
@@ -80,7 +87,8 @@ export class Connections {
       keepAliveInitialDelayMillis: 10_000,
       max: limit,
       idleTimeoutMillis: IDLE_MS,
-      connectionTimeoutMillis: Math.min(statementTimeoutMs, 5_000),
+      // As an option of the pool, it would also end the wait for a connection that is in use.
+      Client: withConnectTimeout(pg.Client, Math.min(statementTimeoutMs, 5_000)),
     });
     // A connection that is lost while nobody uses it: the next caller gets another one.
     this.#own.on('error', ignore);
@@ -162,6 +170,21 @@ export class Connections {
       );
     });
   }
+}
+
+/** A client of the pool that ends an attempt to connect after a time. */
+function withConnectTimeout(Client: PgModule['Client'], timeoutMs: number): PgModule['Client'] {
+  return class extends Client {
+    constructor(config: ClientConfig = {}) {
+      const { password } = config;
+      // The pool hides the password from being listed.
+      super({
+        ...config,
+        ...(password === undefined ? {} : { password }),
+        connectionTimeoutMillis: timeoutMs,
+      });
+    }
+  };
 }
 
 function ignore(): void {
