@@ -79,6 +79,21 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
   },
 };
 
+/** Rules of the service that are run on PostgreSQL too, for the release. */
+const ON_POSTGRES: TestProjectInlineConfiguration = {
+  extends: true,
+  test: {
+    name: 'on PostgreSQL',
+    include: [
+      'test/core/files/{commit,files,idempotency}.test.ts',
+      'test/core/history/{blame,time-travel}.test.ts',
+      'test/core/telemetry/access-log.test.ts',
+      'test/support/service.test.ts',
+    ],
+    env: { MEMORY_TEST_DATABASE: 'postgres' },
+  },
+};
+
 const AFTER_ALL: TestProjectInlineConfiguration = {
   extends: true,
   test: { name: 'query plans', include: [QUERY_PLANS], sequence: { groupOrder: 1 } },
@@ -110,6 +125,8 @@ export default defineConfig({
     isolate: false,
     // Prepared once by test/run.mjs, so that a bare `vitest run` works on what is built already.
     environment: 'node',
-    projects: isRules ? [EVERY_TEST] : [EVERY_TEST, ON_MARIADB, AFTER_ALL],
+    projects: isRules
+      ? [EVERY_TEST]
+      : [EVERY_TEST, ON_MARIADB, ...(isRelease ? [ON_POSTGRES] : []), AFTER_ALL],
   },
 });

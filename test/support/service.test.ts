@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { openCore } from './service.ts';
 
-const isOnMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
+const NAMES: Readonly<Record<string, string>> = { mariadb: 'mysql', postgres: 'postgres' };
 
 it('tests of the service run on the database that their project names', async () => {
   const { storage } = await openCore();
-  const { version } = await storage.describe();
-  expect(version.includes('MariaDB')).toBe(isOnMariadb);
+  const { name } = await storage.describe();
+  expect(name).toBe(NAMES[process.env['MEMORY_TEST_DATABASE'] ?? ''] ?? 'sqlite');
 });

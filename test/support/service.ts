@@ -8,7 +8,8 @@ import type { Storage } from '../../core/contracts/storage.ts';
 import { type Core, type CoreConfig, type CoreOptions, createCore } from '../../core/service.ts';
 import { freshDatabase } from './mariadb.ts';
 import { quiet } from './quiet-log.ts';
-import { mysql, sqlite } from './databases.ts';
+import { mysql, postgres, sqlite } from './databases.ts';
+import { freshPostgres } from './postgres.ts';
 
 /** What the directories of the tests may need together. */
 const ROOM_BYTES = 2 * 1024 ** 3;
@@ -40,12 +41,15 @@ export async function temporaryDirectory(): Promise<string> {
 }
 
 /**
- * An empty storage: a real SQLite file, or a database of the tests' MariaDB where the project of
- * the run says so (vitest.config.ts).
+ * An empty storage: a real SQLite file, or a database of the tests' MariaDB or PostgreSQL where the
+ * project of the run says so (vitest.config.ts).
  */
 export async function makeStorage(): Promise<Storage> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
     return mysql({ url: await freshDatabase() });
+  }
+  if (process.env['MEMORY_TEST_DATABASE'] === 'postgres') {
+    return postgres({ url: await freshPostgres() });
   }
   return sqlite({ filename: await temporaryDatabase() });
 }
