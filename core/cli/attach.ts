@@ -73,7 +73,7 @@ export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attache
 
 async function reach(loaded: LoadedConfig, log: Logger): Promise<Attached> {
   const database = describeDatabase(loaded);
-  if (database.name === 'sqlite' && database.filename !== null) {
+  if (database.filename !== null) {
     await makeDirectory(dirname(database.filename), loaded);
   }
   const found = await findOrClaim(database);
@@ -113,11 +113,11 @@ async function openHere(
   log: Logger,
 ): Promise<Attached> {
   const { values, cwd } = loaded;
-  const isShared = database.name === 'sqlite' && database.filename !== null;
+  const isShared = database.filename !== null;
   const secrets = isShared
     ? await decideSecrets(values, {
         host: LOOPBACK.host,
-        database: database.name,
+        database,
         file: placeOfSecrets(database.filename, cwd),
       })
     : null;

@@ -67,8 +67,8 @@ export async function carryMemory<T>(
   return await workOnMemory<T>(loaded, {
     mayCreate,
     there: (server) => work(carryThere(server)),
-    here: (config, { name }) =>
-      onCore(loaded, config, (core) => work(carryHere(core, { isShared: name !== 'sqlite' }))),
+    here: (config, { isEmbedded }) =>
+      onCore(loaded, config, (core) => work(carryHere(core, { isShared: !isEmbedded }))),
   });
 }
 

@@ -27,8 +27,8 @@ interface OwnerModule {
  * Claims the database file for this process. A database that is not a file needs no claim. Throws a
  * `StartError` with the address of the server that holds the claim.
  */
-export async function claimDatabase({ name, filename, driver }: Database): Promise<Claim> {
-  if (name !== 'sqlite' || filename === null) return NO_CLAIM;
+export async function claimDatabase({ filename, driver }: Database): Promise<Claim> {
+  if (filename === null) return NO_CLAIM;
   const { claimOwner } = await importOwner();
   const options = { address: 'starting', ...(driver === undefined ? {} : { driver }) };
   const claim = await explainOther(filename, () => claimOwner(filename, options));
@@ -57,8 +57,8 @@ async function explainOther<T>(filename: string, work: () => Promise<T>): Promis
  * The address of the server that has the database file open; `null` without a server or file.
  * Throws a `StartError` while that server is still starting.
  */
-export async function findServer({ name, filename, driver }: Database): Promise<string | null> {
-  if (name !== 'sqlite' || filename === null || !existsSync(filename)) return null;
+export async function findServer({ filename, driver }: Database): Promise<string | null> {
+  if (filename === null || !existsSync(filename)) return null;
   const { readOwner } = await importOwner();
   const owner = await readOwner(filename, driver === undefined ? {} : { driver });
   if (owner === null) return null;

@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
 import { ConfigError } from '../config/error.ts';
+import type { Database } from '../config/index.ts';
 import { settingOf } from '../config/settings.ts';
 import { readTextFile } from '../config/text-file.ts';
 import { StartError } from './failure.ts';
@@ -25,7 +26,7 @@ interface GivenSecrets {
 const MIN_LENGTH = 32;
 
 /**
- * Chooses the secrets for a start. With SQLite on a loopback address, missing ones are read from
+ * Chooses the secrets for a start. With an embedded database on a loopback address, missing ones are read from
  * `file`, and generated at the first start. Anywhere else both must be configured and strong;
  * otherwise a `ConfigError` says which is not, and why.
  *
@@ -33,10 +34,10 @@ const MIN_LENGTH = 32;
  */
 export async function decideSecrets(
   given: GivenSecrets,
-  options: { host: string; database: string; file: string },
+  options: { host: string; database: Pick<Database, 'name' | 'isEmbedded'>; file: string },
 ): Promise<Secrets & { warnings: readonly string[] }> {
   const problems = findSecretProblems(given);
-  if (options.database === 'sqlite' && isLoopback(options.host)) {
+  if (options.database.isEmbedded && isLoopback(options.host)) {
     const kept = await keepSecrets(given, options.file);
     const warnings = problems
       .filter(({ isMissing }) => !isMissing)
@@ -45,10 +46,9 @@ export async function decideSecrets(
   }
   const [problem] = problems;
   if (problem !== undefined) {
-    const where =
-      options.database === 'sqlite'
-        ? `listening on ${options.host}, which others can reach`
-        : `with a ${options.database} database`;
+    const where = options.database.isEmbedded
+      ? `listening on ${options.host}, which others can reach`
+      : `with a ${options.database.name} database`;
     throw new ConfigError(
       problem.key,
       `${problem.message}. Secrets of ${MIN_LENGTH} characters or more are needed ${where}; one is made by: node -p "crypto.randomBytes(32).toString('base64url')"`,

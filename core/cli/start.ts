@@ -60,17 +60,16 @@ async function run(context: CommandContext): Promise<void> {
 
   const database = describeDatabase(loaded);
   const secretsFile = placeOfSecrets(database.filename, loaded.cwd);
-  const decide = () =>
-    decideSecrets(values, { host: values.host, database: database.name, file: secretsFile });
+  const decide = () => decideSecrets(values, { host: values.host, database, file: secretsFile });
   // Refuses before it writes anything, and writes only under the claim.
-  const isLocal = database.name === 'sqlite' && isLoopback(values.host);
+  const isLocal = database.isEmbedded && isLoopback(values.host);
   const given = isLocal ? null : await decide();
   if (isLocal || database.filename !== null) await makeDirectory(dirname(secretsFile), loaded);
   const isFirst = database.filename !== null && !existsSync(database.filename);
   const claim = await claimDatabase(database);
   const secrets = given ?? (await decide());
   for (const warning of secrets.warnings) log.warn({}, warning);
-  if (database.name === 'sqlite' && database.filename === null && !isInMemory(loaded)) {
+  if (database.isEmbedded && database.filename === null && !isInMemory(loaded)) {
     log.warn({}, 'this storage does not say its file: a second server on it will not be refused');
   }
 
@@ -85,7 +84,7 @@ async function run(context: CommandContext): Promise<void> {
     log,
   });
   // A file tells by being there. In memory, each start would be the first.
-  const isEmptyServer = database.name !== 'sqlite' && (await isEmpty(config.storage));
+  const isEmptyServer = !database.isEmbedded && (await isEmpty(config.storage));
   await startOrExplain(service, database, loaded);
   const server = await listenOrExplain(service, loaded, log);
   const url = toUrl(server, loaded);

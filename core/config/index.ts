@@ -150,6 +150,8 @@ export async function loadConfig(options: {
 export interface Database {
   /** `sqlite`, `mysql`, `postgres`, or a third party's name. */
   name: string;
+  /** Whether it runs within the service's process, so that nobody reaches it over a network. */
+  isEmbedded: boolean;
   /** Absolute; `null` for a database that isn't a file, or isn't known to be one. */
   filename: string | null;
   /** The native SQLite module, if the configuration chooses one. */
@@ -208,10 +210,11 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
 export function describeDatabase(loaded: LoadedConfig): Database {
   const given = storageOfFile(loaded);
   if (given === undefined) return fromUrl(loaded.values.databaseUrl, loaded.cwd);
-  const { plugin, name, options, ...storage } = given as {
+  const { plugin, name, options, limits, ...storage } = given as {
     plugin?: unknown;
     name?: unknown;
     options?: { filename?: unknown; driver?: unknown };
+    limits?: Partial<SqlDatabase['limits']>;
     filename?: unknown;
     driver?: unknown;
   };
@@ -219,8 +222,9 @@ export function describeDatabase(loaded: LoadedConfig): Database {
   const { filename: path, driver } = typeof plugin === 'string' ? (options ?? {}) : storage;
   return {
     name: typeof named === 'string' ? named : 'unknown',
+    isEmbedded: named === EMBEDDED || limits?.writers === 'one',
     filename: typeof path === 'string' && path !== ':memory:' ? resolve(loaded.cwd, path) : null,
-    ...(driver === undefined ? {} : { driver }),
+    ...(driver === undefined || named !== EMBEDDED ? {} : { driver }),
   };
 }
 
@@ -289,21 +293,23 @@ export async function openStorage(
       `${origin} names a ${database.name}:// database, and its driver comes with a later version of memory-service: use sqlite:<file>.`,
     );
   }
-  const options =
-    database.name === 'sqlite'
-      ? { filename: database.filename ?? ':memory:' }
-      : { url: values.databaseUrl };
+  const options = database.isEmbedded
+    ? { filename: database.filename ?? ':memory:' }
+    : { url: values.databaseUrl };
   const storage = await produce('storage', { plugin, options }, { directory: cwd, origin });
   return { storage, database };
 }
 
+/** The database of this package that needs no server, by its name in URLs and plugins. */
+const EMBEDDED = 'sqlite';
+
 function fromUrl(url: string, cwd: string): Database {
   const scheme = url.slice(0, url.indexOf(':'));
   const name = scheme === 'postgresql' ? 'postgres' : scheme;
-  if (name !== 'sqlite') return { name, filename: null };
+  if (name !== EMBEDDED) return { name, isEmbedded: false, filename: null };
   // sqlite:file, also with the slashes that people add: sqlite://file, sqlite:///file.
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?!\/\/)/, '');
-  return { name, filename: path === ':memory:' ? null : resolve(cwd, path) };
+  return { name, isEmbedded: true, filename: path === ':memory:' ? null : resolve(cwd, path) };
 }
 
 /** Imports and creates a provider; `null` if none is configured. Throws a `ConfigError`. */

@@ -82,7 +82,11 @@ describe('the compose file', () => {
     ]);
     // Neither generated nor refused: nothing is written in a container that is read-only.
     const file = join(cwd, 'secrets.json');
-    const secrets = await decideSecrets(loaded.values, { host, database: 'mysql', file });
+    const secrets = await decideSecrets(loaded.values, {
+      host,
+      database: describeDatabase(loaded),
+      file,
+    });
     expect([secrets.file, secrets.warnings]).toEqual([null, []]);
     expect(memory.ports).toEqual([`127.0.0.1:${port}:${port}`]);
 

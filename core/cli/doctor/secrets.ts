@@ -12,13 +12,13 @@ const PLACEHOLDER = /^(?:sk-)?(?:your|insert|change|replace|enter|xxx|<|\.\.\.|â
 /** The length and the choice of secrets, where they come from, and keys that are placeholders. */
 export async function checkSecrets(
   { values, cwd }: LoadedConfig,
-  { name, filename }: Database,
+  { isEmbedded, filename }: Database,
 ): Promise<Finding> {
   const problems = findSecretProblems(values);
   const placeholders = (['model.apiKey', 'embedder.apiKey'] as const satisfies SettingKey[])
     .filter((key) => PLACEHOLDER.test(values[key] ?? ''))
     .map((key) => `${settingOf(key).env} looks like a placeholder: set the key of the provider.`);
-  if (name !== 'sqlite' || !isLoopback(values.host)) {
+  if (!isEmbedded || !isLoopback(values.host)) {
     const lines = problems.map(({ message }) => `${message}.`);
     if (lines.length > 0) {
       const [first = '', ...others] = lines;

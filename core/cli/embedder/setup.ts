@@ -189,15 +189,15 @@ function shown(key: SettingKey, value: unknown): string {
 
 /** Embeds what there is of memory, here or in the server that has the database open. */
 async function embedMemory(loaded: LoadedConfig, model: string): Promise<void> {
-  const { name, filename } = describeDatabase(loaded);
-  if (name === 'sqlite' && (filename === null || !existsSync(filename))) {
+  const { isEmbedded, filename } = describeDatabase(loaded);
+  if (isEmbedded && (filename === null || !existsSync(filename))) {
     return writeLines(['There is no memory yet: it is embedded as it is written.']);
   }
   const line = await workOnMemory<string>(loaded, {
     there: (server, address) => embedThere(server, { address, model }),
     async here(config) {
       const texts = await embedHere(loaded, config, { isAnew: false });
-      const servers = name === 'sqlite' ? '' : ' Restart the servers on this database.';
+      const servers = isEmbedded ? '' : ' Restart the servers on this database.';
       return `All memory is embedded: ${texts} texts.${servers}`;
     },
   });

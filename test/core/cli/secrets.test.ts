@@ -20,6 +20,9 @@ import {
 } from '../../../core/cli/secrets.ts';
 import { ConfigError } from '../../../core/config/index.ts';
 
+const SQLITE = { name: 'sqlite', isEmbedded: true };
+const MYSQL = { name: 'mysql', isEmbedded: false };
+
 const strong = () => randomBytes(32).toString('base64url');
 
 let directory: string;
@@ -34,7 +37,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 type Given = Parameters<typeof decideSecrets>[0];
 
-async function refusal(given: Given, host: string, database = 'sqlite'): Promise<string> {
+async function refusal(given: Given, host: string, database = SQLITE): Promise<string> {
   const error: unknown = await decideSecrets(given, { host, database, file }).then(
     () => null,
     (thrown: unknown) => thrown,
@@ -72,11 +75,11 @@ describe('a public address, or another database', () => {
   ];
   const hosts = ['0.0.0.0', '::', '::ffff:0.0.0.0', '[::]', '192.168.1.10', 'memory.internal'];
   const cases = [
-    ...hosts.flatMap((host) => bad.map((it) => [it[0], host, 'sqlite', it[1], it[2]] as const)),
-    ...bad.map((it) => [it[0], '127.0.0.1', 'mysql', it[1], it[2]] as const),
+    ...hosts.flatMap((host) => bad.map((it) => [it[0], host, SQLITE, it[1], it[2]] as const)),
+    ...bad.map((it) => [it[0], '127.0.0.1', MYSQL, it[1], it[2]] as const),
   ];
 
-  it.each(cases)('refuses %s on %s with %s', async (_name, host, database, given, reason) => {
+  it.each(cases)('refuses %s on %s with %o', async (_name, host, database, given, reason) => {
     expect(cases.length).toBeGreaterThanOrEqual(40);
     const message = await refusal(given, host, database);
     expect(message).toMatch(reason);
@@ -86,23 +89,26 @@ describe('a public address, or another database', () => {
   });
 
   it.each([
-    ...hosts.map((host) => ({ host, database: 'sqlite' })),
-    { host: '127.0.0.1', database: 'mysql' },
-  ])('takes good ones on $host with $database, and writes no file', async ({ host, database }) => {
-    const given = { apiKey: [strong(), strong()], adminSecret: strong() };
-    const secrets = await decideSecrets(given, { host, database, file });
-    expect(secrets).toEqual({
-      apiKeys: given.apiKey,
-      adminSecret: given.adminSecret,
-      file: null,
-      warnings: [],
-    });
-    expect(readdirSync(directory)).toEqual([]);
-  });
+    ...hosts.map((host) => ({ host, database: SQLITE })),
+    { host: '127.0.0.1', database: MYSQL },
+  ])(
+    'takes good ones on $host with $database.name, and writes no file',
+    async ({ host, database }) => {
+      const given = { apiKey: [strong(), strong()], adminSecret: strong() };
+      const secrets = await decideSecrets(given, { host, database, file });
+      expect(secrets).toEqual({
+        apiKeys: given.apiKey,
+        adminSecret: given.adminSecret,
+        file: null,
+        warnings: [],
+      });
+      expect(readdirSync(directory)).toEqual([]);
+    },
+  );
 });
 
 describe('SQLite on a loopback address', () => {
-  const local = () => ({ host: '127.0.0.1', database: 'sqlite', file });
+  const local = () => ({ host: '127.0.0.1', database: SQLITE, file });
   const nothing: Given = { apiKey: null, adminSecret: null };
 
   it('generates what is missing, keeps it in a file of mode 0600, and finds it again', async () => {

@@ -705,6 +705,7 @@ describe('where memory is kept', () => {
   ])('%s: %s', async (url, expected) => {
     const database = describeDatabase(await load([], { SERVICE_DATABASE_URL: url }));
     expect(database.name).toBe(url.slice(0, url.indexOf(':')));
+    expect(database.isEmbedded).toBe(url.startsWith('sqlite:'));
     expect(database.filename).toBe(expected === null ? null : resolve(cwd, expected));
   });
 
@@ -713,6 +714,7 @@ describe('where memory is kept', () => {
     write('a.json', JSON.stringify({ storage: { plugin: 'storage-sqlite', options } }));
     expect(describeDatabase(await load(['--config=a.json']))).toEqual({
       name: 'sqlite',
+      isEmbedded: true,
       filename: join(cwd, 'x.db'),
       driver: 'better-sqlite3',
     });
@@ -721,6 +723,15 @@ describe('where memory is kept', () => {
       'export default { storage: { name: "sqlite", filename: "/y.db", describe() {} } };',
     );
     expect(describeDatabase(await load(['--config=b.mjs'])).filename).toBe('/y.db');
+    write(
+      'own.mjs',
+      'export default { storage: { name: "own", filename: "/z.db", driver: "own-package", limits: { writers: "one" } } };',
+    );
+    expect(describeDatabase(await load(['--config=own.mjs']))).toEqual({
+      name: 'own',
+      isEmbedded: true,
+      filename: '/z.db',
+    });
     write('c.mjs', 'export default { storage: { name: "sqlite", describe() {} } };');
     expect(describeDatabase(await load(['--config=c.mjs'])).filename).toBeNull();
   });
@@ -729,7 +740,7 @@ describe('where memory is kept', () => {
     const loaded = await load([], { SERVICE_DATABASE_URL: 'mysql://u:p@h/d' });
     const opened = await openConfig(loaded);
     expect(opened.service.storage.name).toBe('mysql');
-    expect(opened.database).toEqual({ name: 'mysql', filename: null });
+    expect(opened.database).toEqual({ name: 'mysql', isEmbedded: false, filename: null });
     const wrong = await load([], { SERVICE_DATABASE_URL: 'mysql://u:canary@h/d?ssl-mode=on' });
     const message = await refusal(openConfig(wrong));
     expect(message).toMatch(
