@@ -21,7 +21,7 @@ export async function freshPostgres(): Promise<string> {
 }
 
 /** Removes every row but the schema's version. */
-export async function emptyPostgres(url: string): Promise<void> {
+async function emptyPostgres(url: string): Promise<void> {
   const { port, pathname } = new URL(url);
   const client = await connectAsPostgres(Number(port), pathname.slice(1));
   try {
