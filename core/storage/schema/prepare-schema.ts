@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StorageOptions } from '../../contracts/storage.ts';
+import { DOUBT_MS } from '../../maintenance/look-again.ts';
 import type { Connection } from '../dialect.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import {
@@ -41,7 +42,7 @@ export async function prepareSchema(database: SqlDatabase, log: Log): Promise<vo
 
 /** Where a write transaction locks everything, one transaction makes all of the changes, or none. */
 async function migrateInOne(database: SqlDatabase): Promise<void> {
-  const end = performance.now() + LOCKED_MS;
+  const begun = performance.now();
   for (;;) {
     const outcome = await database.transact(
       async (connection) => {
@@ -52,8 +53,10 @@ async function migrateInOne(database: SqlDatabase): Promise<void> {
       { isSlow: true },
     );
     if (outcome.status === 'done') return;
-    const isLocked = database.classify(outcome.error) === 'locked';
-    if (!isLocked || performance.now() >= end) throw outcome.error;
+    // Repeating it is safe: it was rolled back, or the version says that it was committed.
+    const failure = database.classify(outcome.error);
+    const limitMs = failure === 'locked' ? LOCKED_MS : failure === 'disk' ? DOUBT_MS : 0;
+    if (performance.now() >= begun + limitMs) throw outcome.error;
     await sleep(LOOK_MS);
   }
 }
