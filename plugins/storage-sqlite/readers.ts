@@ -55,6 +55,22 @@ export class Readers {
     }
   }
 
+  /**
+   * Opens idle connections anew. One that has read an earlier schema would take a failing disk for a
+   * missing table.
+   */
+  async openAnew(): Promise<void> {
+    const idle = this.idle.splice(0);
+    try {
+      for (const reader of idle) {
+        await drop(reader);
+        reader.connection = await this.open();
+      }
+    } finally {
+      for (const reader of idle) this.release(reader);
+    }
+  }
+
   /** Waits for the callers in line, then closes the connections. */
   async close(): Promise<void> {
     this.isClosed = true;

@@ -260,7 +260,13 @@ export class SqliteDatabase implements SqlDatabase {
     options: TransactOptions,
   ): Promise<Outcome<T>> {
     try {
-      const outcome = await this.live().writer.transact(run, options);
+      const { writer, readers, lists } = this.live();
+      const outcome = await writer.transact(run, options);
+      if (options.isSlow === true && outcome.status === 'done') {
+        // It may have changed the schema.
+        await readers.openAnew();
+        await lists.openAnew();
+      }
       const isDamaged = outcome.status === 'failed' && this.isDamage(outcome.error);
       // It may have met another file, from which nothing must be answered.
       if (isDamaged) await this.checkFiles();
