@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The folders whose READMEs show what their commands print. */
 export const TOLD = [
   ...['langchain', 'vercel-ai', 'openai', 'anthropic', 'mcp', 'swap-plugins', 'koa-embedded'],
-  ...['in-process', 'search', 'custom-plugin', 'over-http', 'http-client'],
+  ...['in-process', 'search', 'custom-plugin', 'custom-database', 'over-http', 'http-client'],
   'python',
 ];
 

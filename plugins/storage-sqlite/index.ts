@@ -5,6 +5,12 @@ import { SqliteDatabase } from './sqlite-database.ts';
 export type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 export type { SqliteOptions } from './options.ts';
 export { backUpFile } from './backup.ts';
+export {
+  classifySqliteError,
+  createSqliteDialect,
+  toSqliteStatement,
+  translateSqliteError,
+} from './dialect.ts';
 export { findSqliteDriver } from './drivers/load.ts';
 export { claimOwner, readOwner } from './database-lock.ts';
 export type { Owner, OwnerInfo, OwnerOptions } from './database-lock.ts';
