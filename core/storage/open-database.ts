@@ -131,7 +131,7 @@ export class OpenDatabase implements LogDatabase {
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     return await this.#confirm(() =>
-      this.#retryOnce(async () => await run(await (this.#lists ??= this.#openLists()))),
+      this.#retryOnce(async () => await run(await this.#listConnection())),
     );
   }
 
@@ -145,11 +145,22 @@ export class OpenDatabase implements LogDatabase {
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
-    if (request.files.length > 0) this.#lastWriteAt = performance.now();
+    // Leases and settings are written at a start, too, and read no files.
+    const isOfMemory = request.files.length > 0;
+    if (isOfMemory) this.#lastWriteAt = performance.now();
     const until = performance.now() + OPERATION_MS;
     const result = await this.#confirm(() => this.#live().mutate({ request, decide }, until));
-    this.damage.noteWrite();
+    if (isOfMemory) this.damage.noteWrite();
     return result as R;
+  }
+
+  #listConnection(): Promise<KnexConnection> {
+    if (this.#lists === null) {
+      this.#lists = this.#openLists();
+      // The next list tries again.
+      this.#lists.catch(() => (this.#lists = null));
+    }
+    return this.#lists;
   }
 
   /** Each statement of a list lends a connection. */
