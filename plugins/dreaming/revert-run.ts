@@ -122,23 +122,27 @@ type LogOutcome = Pick<RevertedFile, 'outcome' | 'why'> &
   Partial<Pick<RevertedFile, 'version' | 'revisionId'>>;
 
 /** Core leaves a log that others wrote to: its entries were taken out, or there were none. */
-function withLog(file: RevertedFile, log: LogOutcome | null): RevertedFile {
+function withLog(file: RevertedFile, log: LogOutcome | 'newest' | null): RevertedFile {
+  if (log === 'newest') return file;
   if (log !== null) return { ...file, ...log };
   return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
 }
 
 /**
  * Removes the entries of a run from the log, whatever other runs wrote to it since. Code wrote the
- * entries, so code can find them. `null` where the log has none.
+ * entries, so code can find them. `null` where the log has none, `newest` where nobody wrote to it
+ * since: core then puts it back as it was, with the entries that made room.
  */
 async function takeOutEntries(
   host: Host,
   run: ActiveRun,
   writes: readonly RunRevision[],
-): Promise<LogOutcome | null> {
+): Promise<LogOutcome | 'newest' | null> {
   const path = belowUser(DREAM_LOG);
+  const last = writes.findLast(({ revision }) => revision.path === path)?.revision;
   for (let tries = 1; ; tries += 1) {
     const log = await host.memory.read(run.scope, path);
+    if (log !== null && log.version === last?.version) return 'newest';
     let rest = log?.content ?? null;
     for (const { revision, contents } of writes) {
       if (revision.path !== path || rest === null) continue;

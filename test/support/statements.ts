@@ -98,12 +98,12 @@ let sending = 0;
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What stands between a store and its driver. */
 const BETWEEN =
-  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:dialect\.ts|drivers\/)|plugins\/storage-mysql\/(?:connections|dialect|knex)\.ts|core\/storage\/(?:knex-connection|schema\/row-sets|read\/kept-contents|read\/page|read\/id-walk)\.ts)/;
+  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:(?:connection|dialect)\.ts|drivers\/)|plugins\/storage-mysql\/(?:connections|dialect)\.ts|core\/storage\/(?:knex-connection|open-database|schema\/row-sets|read\/kept-contents|read\/page|read\/id-walk)\.ts)/;
 
 /** The line of the service that sends a statement; `null` for a test's own statement. */
 function findOrigin(): string | null {
   const { stack = '' } = takeStack();
-  const isOfKnex = /knex-connection\.ts|storage-mysql\/knex\.ts/.test(stack);
+  const isOfKnex = /core\/storage\/(?:knex-connection|open-database)\.ts/.test(stack);
   const built = isOfKnex ? building.getStore()?.stack : undefined;
   for (const line of (built ?? stack).split('\n')) {
     const [, file = '', row = ''] = /(?:file:\/\/)?(\/[^():]+):(\d+):\d+\)?$/.exec(line) ?? [];

@@ -59,12 +59,6 @@ describe('a hold', () => {
     expect(check([], null)).toEqual([]);
   });
 
-  it('lets a write through on a storage that has none', () => {
-    const { scope } = current({});
-    const without = { scope } as Partial<Current> as Current;
-    expect(checkHolds(without, ['u:alice'], { held: null, now: NOW })).toEqual([]);
-  });
-
   it('keeps every write out that is not of its work, in any of the scopes of the write', () => {
     expect(errorOf(() => check([restore], null))?.code).toBe('MEMORY_HELD');
     expect(errorOf(() => check([{ ...restore, scope: 's' }], null))?.code).toBe('MEMORY_HELD');
