@@ -6,6 +6,7 @@ export type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.
 export type { SqliteOptions } from './options.ts';
 export { backUpFile } from './backup.ts';
 export {
+  assertSafeSqlite,
   classifySqliteError,
   createSqliteDialect,
   toSqliteStatement,
