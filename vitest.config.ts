@@ -1,9 +1,16 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
+/** Rules that `npm test` also runs on MariaDB and PostgreSQL. */
+const ON_EACH_DATABASE = [
+  'test/core/search/search-oracle.test.ts',
+  'test/core/storage/{holds,lost-commit}.test.ts',
+  'test/support/service.test.ts',
+];
+
 /**
- * Rules that are run a second time, on the MariaDB of the tests: those whose answer comes from what
- * that database does by itself (transactions, locks, orders of texts, indexes, migrations).
- * test/plugins/storage-mysql runs all rules of the stores there, test/core/testing those of a database.
+ * Rules that `npm test` also runs on MariaDB: those whose answer comes from what that database does by
+ * itself (transactions, locks, orders of texts, indexes, migrations). test/plugins/storage-mysql runs
+ * all rules of the stores there, test/core/testing those of a database.
  */
 const ON_BOTH_DATABASES = [
   'test/core/erase/{erase,order}.test.ts',
@@ -12,12 +19,9 @@ const ON_BOTH_DATABASES = [
   'test/core/http/influence.test.ts',
   'test/core/maintenance/retention.test.ts',
   'test/core/search/index/indexer.test.ts',
-  'test/core/search/search-oracle.test.ts',
-  'test/core/storage/{holds,lost-commit}.test.ts',
   'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move}.test.ts',
-  'test/support/service.test.ts',
 ];
 
 /** The rest of the product on MariaDB, for the release: it computes with what the stores have read. */
@@ -74,22 +78,25 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'on MariaDB',
-    include: [...ON_BOTH_DATABASES, ...(isRelease ? ON_BOTH_FOR_RELEASE : [])],
+    include: [...ON_EACH_DATABASE, ...ON_BOTH_DATABASES, ...(isRelease ? ON_BOTH_FOR_RELEASE : [])],
     env: { MEMORY_TEST_DATABASE: 'mariadb' },
   },
 };
 
-/** Rules of the service that are run on PostgreSQL too, for the release. */
+/** More of them on PostgreSQL, for the release. */
+const ON_POSTGRES_FOR_RELEASE = [
+  'test/core/erase/order.test.ts',
+  'test/core/files/{commit,files,idempotency}.test.ts',
+  'test/core/history/{blame,time-travel}.test.ts',
+  'test/core/search/embedding/embedding.test.ts',
+  'test/core/telemetry/access-log.test.ts',
+];
+
 const ON_POSTGRES: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'on PostgreSQL',
-    include: [
-      'test/core/files/{commit,files,idempotency}.test.ts',
-      'test/core/history/{blame,time-travel}.test.ts',
-      'test/core/telemetry/access-log.test.ts',
-      'test/support/service.test.ts',
-    ],
+    include: [...ON_EACH_DATABASE, ...(isRelease ? ON_POSTGRES_FOR_RELEASE : [])],
     env: { MEMORY_TEST_DATABASE: 'postgres' },
   },
 };
@@ -125,8 +132,6 @@ export default defineConfig({
     isolate: false,
     // Prepared once by test/run.mjs, so that a bare `vitest run` works on what is built already.
     environment: 'node',
-    projects: isRules
-      ? [EVERY_TEST]
-      : [EVERY_TEST, ON_MARIADB, ...(isRelease ? [ON_POSTGRES] : []), AFTER_ALL],
+    projects: isRules ? [EVERY_TEST] : [EVERY_TEST, ON_MARIADB, ON_POSTGRES, AFTER_ALL],
   },
 });

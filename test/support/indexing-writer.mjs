@@ -4,7 +4,7 @@
 //
 //   node indexing-writer.mjs <database> [<driver>]
 //
-// The database is an SQLite file, or a mysql:// URL.
+// The database is an SQLite file, or the URL of a server's.
 
 import { createInterface } from 'node:readline';
 
@@ -27,6 +27,9 @@ process.stdout.write('ready\n');
 async function openStorage() {
   if (database.startsWith('mysql:')) {
     return (await load('plugins/storage-mysql/index.js')).mysql({ url: database });
+  }
+  if (database.startsWith('postgres:')) {
+    return (await load('plugins/storage-postgres/index.js')).postgres({ url: database });
   }
   const { sqlite } = await load('plugins/storage-sqlite/index.js');
   return sqlite({ filename: database, driver, synchronous: 'normal' });

@@ -37,8 +37,8 @@ export interface AcknowledgedWrite {
 }
 
 /**
- * Checks a database (an SQLite file, or the `mysql://` URL of one) in one snapshot, while a service
- * runs on it or not. `isIndexed` asks that no file is behind: after a find, and the moment that its
+ * Checks a database (an SQLite file, or the URL of one) in one snapshot, while a service runs on it or
+ * not. `isIndexed` asks that no file is behind: after a find, and the moment that its
  * index takes.
  */
 export async function findViolations(

@@ -1,13 +1,14 @@
 import type { Connection } from '../../core/storage/dialect.ts';
 import type { SqlDatabase } from '../../core/storage/sql-database.ts';
 import * as mysqlPlugin from '../../plugins/storage-mysql/index.ts';
+import * as postgresPlugin from '../../plugins/storage-postgres/index.ts';
 import * as sqlitePlugin from '../../plugins/storage-sqlite/index.ts';
 
 /** The database itself, by its file name or URL, without the stores. */
 export function openSqlDatabase(database: string): SqlDatabase {
-  return database.startsWith('mysql:')
-    ? mysqlPlugin.mysql({ url: database })
-    : sqlitePlugin.sqlite({ filename: database });
+  if (database.startsWith('mysql:')) return mysqlPlugin.mysql({ url: database });
+  if (database.startsWith('postgres:')) return postgresPlugin.postgres({ url: database });
+  return sqlitePlugin.sqlite({ filename: database });
 }
 
 /** Calls `end` at the end of each write transaction, before its COMMIT. */

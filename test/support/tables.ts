@@ -1,20 +1,26 @@
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { toScopeId } from '../../core/storage/schema/scope-id.ts';
+import { createStorage } from '../../core/storage/storage.ts';
 import { freshDatabase } from './mariadb.ts';
+import { freshPostgres } from './postgres.ts';
 import { temporaryDatabase } from './service.ts';
 import { withSnapshot } from './snapshot.ts';
-import { mysql, sqlite } from './databases.ts';
+import { openSqlDatabase } from './sql-database.ts';
+
+/** The database that the project of the run names (vitest.config.ts). */
+export const DATABASE = process.env['MEMORY_TEST_DATABASE'] as 'mariadb' | 'postgres' | undefined;
 
 /** An empty database of the project's kind, by its file name or URL. */
 export async function makeDatabase(): Promise<string> {
-  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') return await freshDatabase();
+  if (DATABASE === 'mariadb') return await freshDatabase();
+  if (DATABASE === 'postgres') return await freshPostgres();
   return await temporaryDatabase();
 }
 
 /** A storage of a database, not opened yet. */
 export function openDatabase(database: string): Storage {
-  return database.startsWith('mysql:') ? mysql({ url: database }) : sqlite({ filename: database });
+  return createStorage(openSqlDatabase(database));
 }
 
 /** A cell of a table. */
@@ -26,12 +32,8 @@ interface Cell {
 
 /** Every cell of every table, or of the rows of one scope, in the order of the rows. */
 export async function readTables(database: string, scope?: ScopeKey): Promise<Cell[]> {
-  return await withSnapshot(database, async ({ all }) => {
-    const listed: { name: unknown }[] = await all(
-      database.startsWith('mysql:')
-        ? 'select table_name as name from information_schema.tables where table_schema = database()'
-        : "select name from sqlite_master where type = 'table'",
-    );
+  return await withSnapshot(database, async ({ all, listTables }) => {
+    const listed: { name: unknown }[] = await all(listTables);
     const cells: Cell[] = [];
     for (const table of listed.map(({ name }) => String(name)).sort()) {
       const rows: Record<string, unknown>[] = await all(`select * from ${table}`);

@@ -5,12 +5,12 @@ import type { Core } from '../../../core/service.ts';
 import { manualClock, skipTime } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
-import { makeDatabase, openDatabase } from '../../support/tables.ts';
+import { DATABASE, makeDatabase, openDatabase } from '../../support/tables.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 const HOUR_MS = 3_600_000;
 /** A file is served by one instance, which knows all of its erasures. */
-const isServer = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
+const isServer = DATABASE !== undefined;
 
 /** Two instances on one database; the second one's clock is `ahead`. */
 async function openTwo({ ahead = 0 }: { ahead?: number } = {}) {

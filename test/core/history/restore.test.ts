@@ -5,6 +5,7 @@ import type { Core } from '../../../core/service.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, makeStorage, openCore } from '../../support/service.ts';
+import { DATABASE } from '../../support/tables.ts';
 
 const HOLD = '019a0000-0000-4000-8000-000000000001';
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
@@ -133,7 +134,7 @@ describe('a memory that is restored', () => {
             expect(await memoryOf(core, userId)).toEqual(before);
           }
         }),
-        { numRuns: process.env['MEMORY_TEST_DATABASE'] === 'mariadb' ? 8 : 40 },
+        { numRuns: DATABASE === undefined ? 40 : 8 },
       );
     },
   );

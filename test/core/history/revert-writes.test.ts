@@ -5,6 +5,7 @@ import type { Core } from '../../../core/service.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
+import { DATABASE } from '../../support/tables.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 const START = '1970-01-02T00:00:00.000Z';
@@ -161,7 +162,7 @@ describe('what one actor wrote since a time', () => {
         await revert('admin', undoneAt);
         expect(await memory()).toEqual(after);
       }),
-      { numRuns: process.env['MEMORY_TEST_DATABASE'] === 'mariadb' ? 10 : 60 },
+      { numRuns: DATABASE === undefined ? 60 : 10 },
     );
   });
 

@@ -1,10 +1,9 @@
-import path from 'node:path';
 import { onTestFinished, expect, it } from 'vitest';
 import { loadConfig, openConfig } from '../../../core/config/index.ts';
-import { freshDatabase } from '../../support/mariadb.ts';
 import { isSample } from '../../support/provider-server/embed.ts';
 import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
+import { DATABASE, makeDatabase } from '../../support/tables.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
 
 async function startProvider(): Promise<ProviderServer> {
@@ -18,8 +17,8 @@ async function startProvider(): Promise<ProviderServer> {
 
 /** The URL of an empty database. */
 async function makeDatabaseUrl(): Promise<string> {
-  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') return await freshDatabase();
-  return `sqlite:${path.join(await temporaryDirectory(), 'memory.db')}`;
+  const database = await makeDatabase();
+  return DATABASE === undefined ? `sqlite:${database}` : database;
 }
 
 /** A service whose embedder is given by name, as the environment says it. */

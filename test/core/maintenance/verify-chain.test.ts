@@ -1,7 +1,6 @@
 import { writeOne } from '../../support/write-one.ts';
 import { hash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createConnection } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding, Verification } from '../../../core/contracts/admin.ts';
 import type { Host } from '../../../core/contracts/plugin.ts';
@@ -15,12 +14,11 @@ import { createRetention } from '../../../core/maintenance/retention.ts';
 import { verifyChain } from '../../../core/maintenance/verify-chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
-import { freshDatabase } from '../../support/mariadb.ts';
 import { quiet } from '../../support/quiet-log.ts';
-import { withRawSql } from '../../support/raw-sql.ts';
-import { call, openCore, temporaryDatabase } from '../../support/service.ts';
+import { runRawSql } from '../../support/raw-sql.ts';
+import { call, openCore } from '../../support/service.ts';
 import { exportAll, importAll, pack, unpack } from '../archive/archives.ts';
-import { mysql, sqlite } from '../../support/databases.ts';
+import * as tables from '../../support/tables.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
@@ -34,24 +32,11 @@ interface Database {
 }
 
 async function makeDatabase(): Promise<Database> {
-  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
-    const url = await freshDatabase();
-    return {
-      filename: null,
-      storage: () => mysql({ url }),
-      async run(sql) {
-        const connection = await createConnection(url.split('?')[0] ?? url);
-        const [result] = await connection.query(sql);
-        await connection.end();
-        return (result as { affectedRows: number }).affectedRows;
-      },
-    };
-  }
-  const filename = await temporaryDatabase();
+  const database = await tables.makeDatabase();
   return {
-    filename,
-    storage: () => sqlite({ filename }),
-    run: (sql) => withRawSql(filename, 'sqlite3', (raw) => raw.run(sql, [])),
+    filename: tables.DATABASE === undefined ? database : null,
+    storage: () => tables.openDatabase(database),
+    run: (sql) => runRawSql(database, sql),
   };
 }
 
@@ -359,8 +344,8 @@ it('takes no write and no prune that happens meanwhile for a break', async () =>
 
 /** Takes a database of schema 12 back to schema 11, whose prunes left no hash of the oldest text. */
 async function dropBases(database: Database): Promise<void> {
-  const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
-  await database.run(`drop index svc_scope_uncovered${isMariadb ? ' on svc_scope' : ''}`);
+  const of = tables.DATABASE === 'mariadb' ? ' on svc_scope' : '';
+  await database.run(`drop index svc_scope_uncovered${of}`);
   await database.run('alter table svc_scope drop column uncovered');
   await database.run("update svc_meta set value = '11' where `key` = 'schema_version'");
 }
@@ -547,10 +532,10 @@ describe('a text that somebody put in the place of a kept one', () => {
       'update svc_revision set content_seal = null, chain_hash = null, previous_hash = null',
     );
     await database.run('delete from svc_pruned_revision');
-    const newest = 'select max(r.id) from svc_revision r where r.scope_id = svc_scope.scope_id';
-    await database.run(
-      `update svc_scope set chain_head = null, chain_after = (${newest} group by r.scope_id)`,
-    );
+    // PostgreSQL has no greatest of bytes.
+    const newest =
+      'select r.id from svc_revision r where r.scope_id = svc_scope.scope_id order by r.id desc limit 1';
+    await database.run(`update svc_scope set chain_head = null, chain_after = (${newest})`);
     expect((await verifyAgain(database)).findings).toEqual([]);
     await database.run(step('tea', 9, `delta = null, keyframe = '${FORGED}'`));
     const { findings } = await verifyAgain(database);

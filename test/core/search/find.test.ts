@@ -1,5 +1,3 @@
-import path from 'node:path';
-import type { ResultSetHeader } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import type { FoundPassage } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/service.ts';
@@ -7,20 +5,10 @@ import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Signals } from '../../../core/search/rank/rank.ts';
 import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { sumSignals } from '../../support/sum-signals.ts';
-import { freshDatabase } from '../../support/mariadb.ts';
-import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { rejection } from '../../support/rejection.ts';
-import { withRawSql } from '../../support/raw-sql.ts';
-import {
-  call,
-  makeStorage,
-  openCore,
-  temporaryDirectory,
-  temporaryDatabase,
-} from '../../support/service.ts';
-import { mysql, sqlite } from '../../support/databases.ts';
-
-const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
+import { runRawSql } from '../../support/raw-sql.ts';
+import { call, makeStorage, openCore } from '../../support/service.ts';
+import { DATABASE, makeDatabase, openDatabase } from '../../support/tables.ts';
 
 const write = (core: Core, userId: string, file: string, content: string) =>
   call(core, userId, 'memory_write', { path: file, content });
@@ -214,13 +202,8 @@ describe('memory_find', () => {
   });
 
   it('answers with what stands in a file now, though another instance has written since the last find', async () => {
-    const url = isMariadb ? await freshDatabase() : null;
-    const filename = await temporaryDatabase();
-    const open = () =>
-      openCore({
-        storage: url === null ? sqlite({ filename }) : mysql({ url }),
-        sharedWrites: true,
-      });
+    const database = await makeDatabase();
+    const open = () => openCore({ storage: openDatabase(database), sharedWrites: true });
     const [core, other] = [await open(), await open()];
     const snippets = async () => {
       const { results } = await find(core, 'alice', { query: 'tea' });
@@ -314,32 +297,16 @@ describe('a search index that was spoilt by hand', () => {
   };
 
   async function openSpoilt(statement: string) {
-    const url = isMariadb ? await freshDatabase() : null;
-    const filename = url ?? path.join(await temporaryDirectory(), 'memory.db');
-    const gate = gateIndex(url === null ? sqlite({ filename }) : mysql({ url }));
+    const database = await makeDatabase();
+    const gate = gateIndex(openDatabase(database));
     const core = await openCore({ storage: gate.storage, sharedWrites: true });
     for (const [file, content] of Object.entries(texts)) await write(core, 'alice', file, content);
     await write(core, 'alice', 'shared/tea.md', 'Tea for all.\n');
     const expected = await find(core, 'alice', { query: 'cups of tea', explain: true });
     expect(expected.results).toHaveLength(3);
     await index(core, gate);
-    expect(await runRawSql(filename, statement)).toBeGreaterThan(0);
-    return { core, gate, expected, database: filename };
-  }
-
-  /** Behind the back of the service; how many rows it changed. */
-  async function runRawSql(database: string, statement: string): Promise<number> {
-    if (!isMariadb) {
-      return await withRawSql(database, 'sqlite3', (raw) => raw.run(statement, []));
-    }
-    const { port, pathname } = new URL(database);
-    const connection = await connectAsRoot(Number(port), pathname.slice(1));
-    try {
-      const [result] = await connection.query<ResultSetHeader>(statement);
-      return result.affectedRows;
-    } finally {
-      await connection.end();
-    }
+    expect(await runRawSql(database, statement)).toBeGreaterThan(0);
+    return { core, gate, expected, database };
   }
 
   async function index(core: Core, gate: GatedIndex): Promise<void> {
@@ -348,17 +315,18 @@ describe('a search index that was spoilt by hand', () => {
     gate.isOpen = false;
   }
 
+  const WITH_A_BYTE_MORE = {
+    sqlite: `cast(postings || x'85' as blob)`,
+    mariadb: `concat(postings, x'85')`,
+    postgres: `postings || x'85'`,
+  }[DATABASE ?? 'sqlite'];
+
   const ALICE = `(select scope_id from svc_scope where scope = 'u:alice')`;
 
   it.each([
     ['lengths are gone', `delete from svc_posting where term = '' and scope_id = ${ALICE}`],
     ['rows are cut', `update svc_posting set postings = substr(postings, 1, 3)`],
-    [
-      'rows have more than they should',
-      isMariadb
-        ? `update svc_posting set postings = concat(postings, x'85')`
-        : `update svc_posting set postings = cast(postings || x'85' as blob)`,
-    ],
+    ['rows have more than they should', `update svc_posting set postings = ${WITH_A_BYTE_MORE}`],
     ['all postings are gone', 'delete from svc_posting'],
     [
       'rows are those of other files',
@@ -412,8 +380,8 @@ describe('a search index that was spoilt by hand', () => {
       note('drop', core.storage.index.drop('u:alice')),
       note('write', write(core, 'alice', 'user/b.md', 'tea\n')),
     ]);
-    // SQLite's writer has them in line; MariaDB does both at once.
-    if (!isMariadb) expect(order).toEqual(['write', 'drop']);
+    // SQLite's writer has them in line; servers do both at once.
+    if (DATABASE === undefined) expect(order).toEqual(['write', 'drop']);
     const [opened] = await core.storage.index.snapshot((view) => view.open(['u:alice'], words));
     expect(opened).toMatchObject({ state: { format: null }, blobs: [] });
     await index(core, gate);

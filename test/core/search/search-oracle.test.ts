@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -14,22 +13,24 @@ import { parseQuery } from '../../../core/search/rank/query.ts';
 import { orderCandidates, rankCollection } from '../../../core/search/rank/rank.ts';
 import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { findViolations, toLines } from '../../support/invariants.ts';
-import { freshDatabase } from '../../support/mariadb.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, temporaryDirectory } from '../../support/service.ts';
+import { call } from '../../support/service.ts';
 import { storeScope, toScopeIndex } from './rank/full-scan.ts';
 import { encodeText, indexText } from '../../support/index-text.ts';
-import { mysql, sqlite } from '../../support/databases.ts';
+import { sqlite } from '../../support/databases.ts';
+import { DATABASE, makeDatabase, openDatabase } from '../../support/tables.ts';
 
 const operator = { address: '127.0.0.1', traceId: 'a'.repeat(32) };
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
-const RUNS = isRelease ? 400 : isMariadb ? 2 : 4;
+const RUNS = isRelease ? 400 : DATABASE === undefined ? 4 : 2;
 const KILLS = isRelease ? 100 : 2;
 const LIMIT_MS = isRelease ? 1_800_000 : 240_000;
 
-type Driver = 'sqlite3' | 'better-sqlite3' | 'mariadb';
-const DRIVERS: readonly Driver[] = isMariadb ? ['mariadb'] : ['sqlite3', 'better-sqlite3'];
+type Driver = 'sqlite3' | 'better-sqlite3' | 'mariadb' | 'postgres';
+const DRIVERS: readonly Driver[] =
+  DATABASE === undefined ? ['sqlite3', 'better-sqlite3'] : [DATABASE];
+
+const isServer = (driver: Driver) => driver === 'mariadb' || driver === 'postgres';
 
 /** A memory that goes through anything; `core` is another one after each restart. */
 class World {
@@ -59,8 +60,8 @@ class World {
 
   #makeStorage(): Storage {
     const { database, driver } = this;
-    return driver === 'mariadb'
-      ? mysql({ url: database })
+    return isServer(driver)
+      ? openDatabase(database)
       : sqlite({ filename: database, driver, synchronous: 'normal' });
   }
 
@@ -111,11 +112,7 @@ class World {
 }
 
 async function openWorld(driver: Driver): Promise<World> {
-  const database =
-    driver === 'mariadb'
-      ? await freshDatabase()
-      : path.join(await temporaryDirectory(), 'memory.db');
-  const world = new World(database, driver);
+  const world = new World(await makeDatabase(), driver);
   await world.open();
   onTestFinished(() => world.core.close());
   return world;
@@ -408,7 +405,7 @@ async function compare(world: World, user: string, given: Asked): Promise<void> 
 
 /** Every posting row of scopes is the one that is made anew from their files. */
 async function checkIndex({ database, driver }: World, scopes: readonly string[]): Promise<void> {
-  if (driver === 'mariadb') {
+  if (isServer(driver)) {
     expect(toLines(await findViolations(database, { isIndexed: true }))).toEqual([]);
     return;
   }

@@ -8,6 +8,7 @@ import type { SqliteConnection, SqliteModule } from '../../../plugins/storage-sq
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { freshDatabase, sharedMariadb } from '../../support/mariadb.ts';
+import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { freshPostgres } from '../../support/postgres.ts';
 import { temporaryDatabases } from '../../support/service.ts';
 import { brokenDatabases } from './broken-databases.ts';
@@ -74,15 +75,25 @@ async function onMariadb(): Promise<Tried> {
   };
 }
 
-/** A database of its own for each place. */
-async function onPostgres(): Promise<Tried> {
-  const urls = new Map<string, string>();
-  const make = async (place: string) => {
-    const url = urls.get(place) ?? (await freshPostgres());
-    urls.set(place, url);
-    return postgres({ url });
-  };
-  return await Promise.resolve({ make, faults: {} });
+function onPostgres(): Promise<Tried> {
+  const places = new Map<string, { proxy: PostgresProxy; url: string }>();
+  return Promise.resolve({
+    async make(place) {
+      const known = places.get(place);
+      if (known !== undefined) return postgres({ url: known.url });
+      const own = await freshPostgres();
+      const proxy = await startPostgresProxy(Number(new URL(own).port));
+      const url = own.replace(/:\d+\//, `:${proxy.port}/`);
+      places.set(place, { proxy, url });
+      return postgres({ url });
+    },
+    faults: {
+      lostCommit(place) {
+        const isCut = places.get(place)?.proxy.cut('after', (sql) => sql === 'commit');
+        return Promise.resolve(async () => void (await isCut));
+      },
+    },
+  });
 }
 
 describe.each([

@@ -4,11 +4,11 @@ import type { Logger } from '../../../core/contracts/plugin.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { embedWords } from '../../support/provider-server/embed.ts';
 import { call, openCore } from '../../support/service.ts';
+import { DATABASE } from '../../support/tables.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
 const LIMIT_MS = isRelease ? 1_800_000 : 240_000;
-const CALLS = isRelease ? 10_000 : isMariadb ? 100 : 600;
+const CALLS = isRelease ? 10_000 : DATABASE === undefined ? 600 : 100;
 const USERS = isRelease ? 50 : 10;
 
 /** A token in two words: a caller may ask with the first, and is never to hear the second. */

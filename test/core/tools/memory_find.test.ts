@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_QUERY_UNITS } from '../../../core/search/rank/query.ts';
 import { call, openCore } from '../../support/service.ts';
+import { DATABASE } from '../../support/tables.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
-const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
-const QUERIES = isRelease ? 200_000 : isMariadb ? 100 : 300;
+const QUERIES = isRelease ? 200_000 : DATABASE === undefined ? 300 : 100;
 const LIMIT_MS = isRelease ? 3_000_000 : 300_000;
 
 interface Found {

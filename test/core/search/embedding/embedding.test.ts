@@ -6,7 +6,6 @@ import { MemoryError } from '../../../../core/errors.ts';
 import type { Core } from '../../../../core/service.ts';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
 import { skipTime, stopClock } from '../../../support/clock.ts';
-import { freshDatabase } from '../../../support/mariadb.ts';
 import { embedMeaning, embedWords, isSample } from '../../../support/provider-server/embed.ts';
 import { EMBEDDINGS, TRANSPORT } from '../../../support/provider-server/misbehaviour.ts';
 import {
@@ -15,8 +14,8 @@ import {
   type ProviderServerOptions,
   startProviderServer,
 } from '../../../support/provider-server/server.ts';
-import { call, openCore, temporaryDatabase } from '../../../support/service.ts';
-import { mysql, sqlite } from '../../../support/databases.ts';
+import { call, openCore } from '../../../support/service.ts';
+import { makeDatabase, openDatabase } from '../../../support/tables.ts';
 
 let server: ProviderServer;
 async function start(options: ProviderServerOptions = {}): Promise<void> {
@@ -67,13 +66,9 @@ const sent = () =>
 const textsSent = (): string[] => sent().flatMap(({ texts }) => texts);
 
 /** Opens services one after the other, or beside each other, on one database. */
-async function makeDatabase(): Promise<(config: Partial<CoreConfig>) => Promise<Core>> {
-  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
-    const url = await freshDatabase();
-    return (config) => openCore({ storage: mysql({ url }), ...config });
-  }
-  const filename = await temporaryDatabase();
-  return (config) => openCore({ storage: sqlite({ filename }), ...config });
+async function makeOpener(): Promise<(config: Partial<CoreConfig>) => Promise<Core>> {
+  const database = await makeDatabase();
+  return (config) => openCore({ storage: openDatabase(database), ...config });
 }
 
 beforeEach(() => start());
@@ -568,7 +563,7 @@ describe('an embedder that is down', () => {
   });
 
   it('keeps its texts in the queue, which drains once it is back', async () => {
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const core = await open({ embedder: embedder() });
     server.always(({ socket }) => socket.destroy());
     await write(core, 'ann', 'a.md', 'She drinks tea.\n');
@@ -798,7 +793,7 @@ describe('an embedder that goes wrong in the middle of its work', () => {
   });
 
   it('another model under the same name is noticed after a restart, and gets its own vectors on demand', async () => {
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const first = await open({ embedder: embedder() });
     await write(first, 'ann', 'a.md', 'She drinks tea.\n');
     await embed(first);
@@ -821,7 +816,7 @@ describe('an embedder that goes wrong in the middle of its work', () => {
 
   it('another model under the same name is compared with no vector of the former one, on any instance', async () => {
     const skip = skipTime();
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const cores = [await open({ embedder: embedder() }), await open({ embedder: embedder() })];
     const [one, two] = cores as [Core, Core];
     const ask = (core: Core) => find(core, 'ann', 'beverage', { explain: true });
@@ -910,7 +905,7 @@ describe('a passage that is longer than the model takes', () => {
 
   it('gets its parts after an update, though its cut vector was stored before', async () => {
     await start({ embed: embedStart });
-    const open = await makeDatabase();
+    const open = await makeOpener();
     // Versions before knew no limit.
     const { maxTokens: _unknown, ...before } = limited(128);
     const first = await open({ embedder: before });
@@ -941,7 +936,7 @@ describe('a passage that is longer than the model takes', () => {
 
 describe('another model', () => {
   it('has its own vectors made in the background, and none of another is compared', async () => {
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const first = await open({ embedder: embedder('one') });
     await write(first, 'ann', 'a.md', 'She drinks tea.\n');
     await embed(first);
@@ -963,7 +958,7 @@ describe('another model', () => {
   });
 
   it('gets the prefixes that it was trained with, and another passage prefix is another model', async () => {
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const prefixed = (passagePrefix: string) =>
       openai({
         baseUrl: server.baseUrl,
@@ -987,7 +982,7 @@ describe('another model', () => {
   });
 
   it('and the first one embeds what was written before there was any', async () => {
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const plain = await open({});
     await write(plain, 'ann', 'a.md', 'She drinks tea.\n');
     await plain.indexer.drain();
@@ -1014,7 +1009,7 @@ describe('another model', () => {
 
 describe('several instances', () => {
   it('embed no text twice', async () => {
-    const open = await makeDatabase();
+    const open = await makeOpener();
     const [one, two] = [await open({ embedder: embedder() }), await open({ embedder: embedder() })];
     for (let n = 0; n < 150; n += 1) await write(one, 'ann', `${n}.md`, `Note ${n} on tea.\n`);
     await one.indexer.drain();
