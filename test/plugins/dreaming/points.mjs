@@ -16,6 +16,6 @@ export const POINTS = {
   ]),
   /** The applying of operations on three files. */
   apply: /** @type {const} */ (['files']),
-  /** The undoing of a run of three files. */
-  revert: /** @type {const} */ (['begun', 'files back', 'undone']),
+  /** The undoing of a run of three files, which are written with the end of the undoing. */
+  revert: /** @type {const} */ (['begun', 'undone']),
 };

@@ -93,7 +93,7 @@ describe.each([
   [
     'undoes a run',
     'revert',
-    isRelease ? bothSides(POINTS.revert) : ['after files back', 'before undone'],
+    isRelease ? bothSides(POINTS.revert) : ['before undone', 'after undone'],
   ],
 ] as const)('a process that is killed while it %s', (_, work, points) => {
   const names = isRelease ? (['SQLite', 'MariaDB'] as const) : (['SQLite'] as const);
