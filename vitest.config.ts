@@ -89,6 +89,7 @@ const ON_POSTGRES_FOR_RELEASE = [
   'test/core/files/{commit,files,idempotency}.test.ts',
   'test/core/history/{blame,time-travel}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
+  'test/core/search/find.test.ts',
   'test/core/telemetry/access-log.test.ts',
 ];
 

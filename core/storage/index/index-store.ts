@@ -455,12 +455,15 @@ const LISTS = mapTable<PassageListRow>('svc_passage_list', { scopeId: {} });
 export async function lockIndex(connection: Connection, scopeId: number): Promise<number | null> {
   // A random start: a generation must not repeat after the index was dropped.
   const state = { scopeId, generation: randomInt(MAX_FIRST_GENERATION), format: null };
-  await insertRecords(connection, [state], { into: STATES, conflict: 'skip' });
-  const [row] = await connection.all(
-    'select tokeniser_version from svc_index_state t where scope_id = ? for update of t',
-    [scopeId],
-  );
-  return toIntegerOrNull(row?.['tokeniser_version']);
+  for (;;) {
+    await insertRecords(connection, [state], { into: STATES, conflict: 'skip' });
+    const [row] = await connection.all(
+      'select tokeniser_version from svc_index_state t where scope_id = ? for update of t',
+      [scopeId],
+    );
+    if (row !== undefined) return toIntegerOrNull(row['tokeniser_version']);
+    // On PostgreSQL, a drop that ends between the two statements takes the row away.
+  }
 }
 
 /** Selects the files that are still stale with the same version. */
