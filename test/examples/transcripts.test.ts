@@ -21,6 +21,8 @@ const WITHOUT = [
   ...['config-file', 'console-behind-sign-in', 'scripted-model'],
   // The story of `--demo`: test/core/demo/fill-demo.test.ts plays it.
   'demo',
+  // What `memory-service new` writes: test/examples/templates.test.ts uses it.
+  ...['plugin-template', 'database-template'],
 ];
 
 const readReadme = (folder: string) =>

@@ -63,6 +63,8 @@ it(
     const samples = [
       ...fc.sample(query, QUERIES - Math.ceil(QUERIES / 40)),
       ...fc.sample(large, Math.ceil(QUERIES / 40)),
+      // For certain one with more words than are looked up.
+      Array.from({ length: 5_000 }, (_, word) => `w${word}`).join(' '),
     ];
     const statuses = new Map<number, number>();
     let most = 0;
