@@ -8,8 +8,8 @@ const ON_EACH_DATABASE = [
 ];
 
 /**
- * Rules that `npm test` also runs on MariaDB: those whose answer comes from what that database does by
- * itself (transactions, locks, orders of texts, indexes, migrations). test/plugins/storage-mysql runs
+ * Rules that `npm test` also runs on MariaDB, because the answer depends on the database: on its
+ * transactions, locks, order of texts, indexes or migrations. test/plugins/storage-mysql runs
  * all rules of the stores there, test/core/testing those of a database.
  */
 const ON_BOTH_DATABASES = [

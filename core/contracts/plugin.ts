@@ -251,8 +251,8 @@ export interface RevertRunOptions {
   /** Must hold when the last files are written. */
   lease?: Lease['guard'];
   /**
-   * Changes the plugin's run in the last transaction, as `with` of a write does. It gets what became of
-   * all files.
+   * Changes the plugin's run in the transaction that writes the last files, as `with` of a write does.
+   * `files` has the outcome of every file.
    */
   with?(files: readonly RevertedFile[], current: RunCurrent): RunChange;
 }

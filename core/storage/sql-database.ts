@@ -48,8 +48,8 @@ export interface CallOptions {
 /** Options of `SqlDatabase.read`. */
 export interface ReadCallOptions extends CallOptions {
   /**
-   * For the admin's lists: on a separate connection, so that a slow list delays no tool call. Their
-   * texts are many, so preparing each is of no use.
+   * For the admin's lists: on a separate connection, so that a slow list delays no tool call. Lists
+   * have many different texts, so it does not pay to prepare them.
    */
   isList?: boolean;
 }

@@ -18,8 +18,8 @@ export interface RenewedLease {
 }
 
 /**
- * Claims a lease and renews it until it is released, or until its work makes no progress. Returns
- * `null` while another process has it.
+ * Claims a lease, and renews it until it is released or its work makes no progress. Returns `null` if
+ * another process has the lease.
  *
  * @param options.patienceMs how long one step of the work may take, a model's answer for example.
  */

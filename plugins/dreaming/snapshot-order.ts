@@ -20,8 +20,9 @@ export const MOST_WAITED = 3;
 const FORMS = ['v2', 'v3'];
 
 /**
- * Reads the place where a run stopped. A text of another form is of an earlier version: then files
- * count as changed since the last run's watermark, and the rotation begins again.
+ * Reads the place where a run stopped. A text of another form was written by an earlier version. Then
+ * all files that changed after the last run's watermark count as changed, and the rotation begins
+ * again.
  */
 export function parsePlace(text: string | null, watermark: number | null): ReadingPlace {
   const [form = '', changedAt = '', changedKey = '', rotationKey = '', waited = '', ...part] =

@@ -31,7 +31,7 @@ async function runOnce<T>(
   try {
     await session.command('commit');
   } catch (error) {
-    // If it stayed open, the next transaction on this connection would commit it.
+    // A transaction that stayed open would be committed by the next one on this connection.
     await session.command('rollback').catch(() => undefined);
     return { status: 'failed', error, isUnknown: !isRefusedCommit(error) };
   }

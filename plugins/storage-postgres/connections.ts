@@ -52,8 +52,8 @@ export interface UseOptions {
 /**
  * A pool of `pg`, its own or the app's. All access to the database goes through it, and it alone sets
  * time limits. It drops a connection that is lost, takes too long, or leads to a server that has
- * become read-only. No statement is prepared by name and nothing is set for a session, so a pooler
- * may give each transaction another one. Errors are those of `pg`.
+ * become read-only. It prepares no statement by name and sets nothing for a session, so a pooler may
+ * run each transaction in a different session. Errors are those of `pg`.
  */
 export class Connections {
   readonly #pg: PgModule;

@@ -217,7 +217,7 @@ function folderEntries(query: FolderQuery): Statement {
   return bindNames(sql, {
     scopeId,
     limit,
-    // Texts are counted in characters, of which JavaScript counts some twice.
+    // PostgreSQL counts characters. JavaScript's `length` counts some of them twice.
     restAt: [...folder].length + 1,
     start: isAscending && after !== null ? pathBehind(folder, after) : folder,
     end: !isAscending && after !== null ? folder + after : successorOf(folder),

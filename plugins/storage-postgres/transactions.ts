@@ -68,7 +68,7 @@ async function runOnce<T>(
     const error = new Error(`The database did a ${done} in place of the COMMIT.`);
     return { status: 'failed', error, isUnknown: false };
   } catch (error) {
-    // If it stayed open, the next transaction on this connection would commit it.
+    // A transaction that stayed open would be committed by the next one on this connection.
     await session.command('rollback').catch(() => undefined);
     return { status: 'failed', error, isUnknown: !isRefusedCommit(error) };
   }

@@ -35,8 +35,8 @@ interface Broker {
 const shared = globalThis as { memoryTestBrokers?: Map<BrokerName, Promise<Broker>> };
 
 /**
- * Listens, for as long as the tests run, for the first that asks for a server: so a run without
- * such a test starts none, and all others share one, and the databases in it.
+ * Starts a server when the first test asks for one, and listens for that as long as the tests run. All
+ * tests that ask share the server and its databases.
  */
 export function brokerSetup(name: BrokerName, options: BrokerOptions) {
   return async (project: TestProject): Promise<() => Promise<void>> => {

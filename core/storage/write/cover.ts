@@ -19,7 +19,7 @@ export async function coverFiles(
   const { state, files } = found;
   const sealed = await seal(state, files);
   const covered = sealed.pruned.length;
-  // Files with a damaged history get no hash: they are not tried again.
+  // A file with a damaged history gets no hash, and is not tried again.
   const uncovered = files.length === limit && covered > 0;
   const { scope } = state;
   return await database.mutate({ scopes: [scope], files: [] }, (current) => {

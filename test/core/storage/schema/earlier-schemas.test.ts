@@ -82,8 +82,8 @@ async function makeEarlier(
 }
 
 /**
- * Gives the open run of dave a write that its instance had begun and not put down: one operation that
- * changes x.md, and one that waits for a person.
+ * Gives dave's open run a write that its instance began, without storing how it ended. The run has one
+ * operation that changes x.md, and one that waits for a person.
  */
 function withOpenWrite(
   state: 'running' | 'completed' | 'canceled',
