@@ -16,6 +16,7 @@ export { CircuitBreaker } from './providers/circuit-breaker.ts';
 export type { CircuitBreakerOptions } from './providers/circuit-breaker.ts';
 export { ConfigError } from './config/error.ts';
 export { readOptions } from './config/option.ts';
+export { decodeUrlPart, readTlsFiles, SERVER_OPTIONS } from './storage/server-options.ts';
 export type { Option, OptionTable, OptionsOf, ReadOptions } from './config/option.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';

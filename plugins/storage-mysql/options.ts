@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions, SslOptions } from 'mysql2';
 import Type from 'typebox';
 import {
   ConfigError,
+  decodeUrlPart,
   type OptionsOf,
   type OptionTable,
   type ReadOptions,
   readOptions,
+  readTlsFiles,
+  SERVER_OPTIONS,
 } from '../../core/plugin.ts';
 
 /** The options of the MySQL plugin: a `url`, or its parts. */
@@ -55,40 +57,7 @@ export const MYSQL_OPTIONS = {
     description:
       "How the connection is encrypted, in the words of MySQL's `ssl-mode`. `required` encrypts, `verify-ca` also checks that an authority signed the server's certificate, `verify-identity` also that the certificate names the host.",
   },
-  tlsFiles: {
-    schema: Type.Object(
-      {
-        ca: Type.Optional(Type.String()),
-        cert: Type.Optional(Type.String()),
-        key: Type.Optional(Type.String()),
-      },
-      { additionalProperties: false },
-    ),
-    default: {},
-    allowed: 'an object with paths for ca, cert and key',
-    description:
-      "Paths of PEM files: authorities in place of the system's own (`ca`), the client's certificate (`cert`) and key (`key`).",
-  },
-  connections: {
-    schema: Type.Integer({ minimum: 1, maximum: 500 }),
-    default: 10,
-    description: 'Connections of tool calls.',
-  },
-  lockTimeoutMs: {
-    schema: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
-    default: 2_000,
-    description: "Milliseconds that a write waits for another's lock.",
-  },
-  statementTimeoutMs: {
-    schema: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
-    default: 5_000,
-    description: 'Milliseconds to wait for a statement, or for a free connection.',
-  },
-  startTimeoutMs: {
-    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
-    default: 30_000,
-    description: "Milliseconds that the start waits for a database that can't be reached.",
-  },
+  ...SERVER_OPTIONS,
   wsrepSyncWait: {
     schema: Type.Integer({ minimum: 0, maximum: 15 }),
     default: null,
@@ -158,9 +127,9 @@ function parseUrl(text: string): MysqlOptions {
   const options: MysqlOptions = {};
   if (url.hostname !== '') options.host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (url.port !== '') options.port = Number(url.port);
-  if (url.username !== '') options.user = decode(url.username);
-  if (url.password !== '') options.password = decode(url.password);
-  if (url.pathname.length > 1) options.database = decode(url.pathname.slice(1));
+  if (url.username !== '') options.user = decodeUrlPart(url.username);
+  if (url.password !== '') options.password = decodeUrlPart(url.password);
+  if (url.pathname.length > 1) options.database = decodeUrlPart(url.pathname.slice(1));
   for (const [name, value] of url.searchParams) {
     const read = PARAMETERS.get(name);
     if (read === undefined) {
@@ -189,31 +158,16 @@ const PARAMETERS: ReadonlyMap<string, Parameter> = new Map<string, Parameter>([
   ['wsrep-sync-wait', (value) => ({ wsrepSyncWait: Number(value) })],
 ]);
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw refused('The URL of the database is not well-formed: percent-encode its password.');
-  }
-}
-
 function toSsl(tls: TlsMode, files: NonNullable<MysqlOptions['tlsFiles']>): SslOptions {
-  const ssl: SslOptions = {
+  return {
     rejectUnauthorized: tls !== 'required',
     verifyIdentity: tls === 'verify-identity',
+    ...readTlsFiles(files, URL_NAMES),
   };
-  for (const name of ['ca', 'cert', 'key'] as const) {
-    const path = files[name];
-    if (path === undefined) continue;
-    try {
-      ssl[name] = readFileSync(path, 'utf8');
-    } catch (cause) {
-      throw refused(`The file of ssl-${name} can not be read.`, cause);
-    }
-  }
-  return ssl;
 }
 
-function refused(message: string, cause?: unknown): ConfigError {
-  return new ConfigError(null, message, cause === undefined ? {} : { cause });
+const URL_NAMES = { ca: 'ssl-ca', cert: 'ssl-cert', key: 'ssl-key' } as const;
+
+function refused(message: string): ConfigError {
+  return new ConfigError(null, message);
 }

@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import Type from 'typebox';
 import {
   ConfigError,
+  decodeUrlPart,
   type OptionsOf,
   type OptionTable,
   type ReadOptions,
   readOptions,
+  readTlsFiles,
+  SERVER_OPTIONS,
 } from '../../core/plugin.ts';
 
 /** A `Pool` of the package `pg`, as far as its types go here: they are a package of their own. */
@@ -71,40 +73,7 @@ export const POSTGRES_OPTIONS = {
     description:
       "How the connection is encrypted, in the words of PostgreSQL's `sslmode`. `require` encrypts, `verify-ca` also checks that an authority signed the server's certificate, `verify-full` also checks the name in it.",
   },
-  tlsFiles: {
-    schema: Type.Object(
-      {
-        ca: Type.Optional(Type.String()),
-        cert: Type.Optional(Type.String()),
-        key: Type.Optional(Type.String()),
-      },
-      { additionalProperties: false },
-    ),
-    default: {},
-    allowed: 'an object with paths for ca, cert and key',
-    description:
-      "Paths of PEM files: authorities in place of the system's own (`ca`), the client's certificate (`cert`) and key (`key`).",
-  },
-  connections: {
-    schema: Type.Integer({ minimum: 1, maximum: 500 }),
-    default: 10,
-    description: 'Connections of tool calls.',
-  },
-  lockTimeoutMs: {
-    schema: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
-    default: 2_000,
-    description: "Milliseconds that a write waits for another's lock.",
-  },
-  statementTimeoutMs: {
-    schema: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
-    default: 5_000,
-    description: 'Milliseconds to wait for a statement, or for a free connection.',
-  },
-  startTimeoutMs: {
-    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
-    default: 30_000,
-    description: "Milliseconds that the start waits for a database that can't be reached.",
-  },
+  ...SERVER_OPTIONS,
 } as const satisfies OptionTable;
 
 /** The options of `postgres()`: a `url`, at least a `database`, or a `pool`. */
@@ -182,12 +151,12 @@ function parseUrl(text: string): PostgresOptions {
   }
   const options: PostgresOptions = {};
   if (url.hostname !== '' && url.hostname !== 'socket.invalid') {
-    options.host = decode(url.hostname).replace(/^\[(.*)\]$/, '$1');
+    options.host = decodeUrlPart(url.hostname).replace(/^\[(.*)\]$/, '$1');
   }
   if (url.port !== '') options.port = Number(url.port);
-  if (url.username !== '') options.user = decode(url.username);
-  if (url.password !== '') options.password = decode(url.password);
-  if (url.pathname.length > 1) options.database = decode(url.pathname.slice(1));
+  if (url.username !== '') options.user = decodeUrlPart(url.username);
+  if (url.password !== '') options.password = decodeUrlPart(url.password);
+  if (url.pathname.length > 1) options.database = decodeUrlPart(url.pathname.slice(1));
   for (const [name, value] of url.searchParams) {
     const read = PARAMETERS.get(name);
     if (read === undefined) {
@@ -215,31 +184,17 @@ const PARAMETERS: ReadonlyMap<string, Parameter> = new Map<string, Parameter>([
   ['start-timeout-ms', (value) => ({ startTimeoutMs: Number(value) })],
 ]);
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw refused('The URL of the database is not well-formed: percent-encode its password.');
-  }
-}
-
 function toTls(tls: TlsMode, files: NonNullable<PostgresOptions['tlsFiles']>): TlsOptions {
-  const options: TlsOptions = { rejectUnauthorized: tls !== 'require' };
+  const options: TlsOptions = {
+    rejectUnauthorized: tls !== 'require',
+    ...readTlsFiles(files, URL_NAMES),
+  };
   if (tls !== 'verify-full') options.checkServerIdentity = () => undefined;
-  for (const name of ['ca', 'cert', 'key'] as const) {
-    const path = files[name];
-    if (path === undefined) continue;
-    try {
-      options[name] = readFileSync(path, 'utf8');
-    } catch (cause) {
-      throw refused(`The file of ${URL_NAMES[name]} can not be read.`, cause);
-    }
-  }
   return options;
 }
 
 const URL_NAMES = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const;
 
-function refused(message: string, cause?: unknown): ConfigError {
-  return new ConfigError(null, message, cause === undefined ? {} : { cause });
+function refused(message: string): ConfigError {
+  return new ConfigError(null, message);
 }
