@@ -1,6 +1,7 @@
 import type {
   AuditRecord,
   FileKey,
+  FileState,
   IdempotencyRecord,
   ScopeKey,
   ScopeState,
@@ -55,8 +56,8 @@ export interface CommitDependencies {
   confirmedNow: () => number;
   ids: InstanceIds;
   erasures: Pick<KnownErasures, 'latest' | 'refresh' | 'checkUnlocked'>;
-  /** Called after every write. */
-  indexer: { wake(): void };
+  /** Called after every write, with the files that it changed. */
+  indexer: { wake(written: readonly FileState[]): void };
   /** Called with the outcome of every write. */
   health: Pick<WriteHealth, 'note'>;
 }
@@ -90,6 +91,7 @@ export function createCommit(deps: CommitDependencies): Commit {
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
     let clocks: readonly ScopeState[] = [];
+    let files: readonly FileState[] = [];
     try {
       const result = await storage.mutate<R>(
         { ...toRequest(write, idempotency), scopes },
@@ -139,6 +141,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           });
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];
+          files = changes.files ?? [];
           apply = trace.start('db.write', 'apply and commit');
           // A retried transaction reads again.
           read = trace.start('db.read', 'lock and read again');
@@ -146,7 +149,7 @@ export function createCommit(deps: CommitDependencies): Commit {
         },
       );
       (apply as Span | null)?.end({ files: write.keys.length });
-      deps.indexer.wake();
+      deps.indexer.wake(files);
       deps.health.note('memory', null);
       if (replayed !== null) call?.onReplay?.(replayed);
       clocks.forEach((clock) => deps.ids.follow(clock));

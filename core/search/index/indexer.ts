@@ -6,6 +6,7 @@ import { MemoryError, toMemoryError } from '../../errors.ts';
 import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
 import { IndexPace, RECENT_MS } from './index-pace.ts';
 import { IndexWork } from './index-work.ts';
+import type { WrittenFile } from './tokenised-files.ts';
 
 /** Writes within this time are indexed together. */
 const DELAY_MS = 25;
@@ -13,8 +14,11 @@ const RETRY_MS = 1_000;
 
 /** Keeps the search index up to date behind the writes. */
 export interface Indexer {
-  /** Reports that something was written or must be indexed again. Cheap. */
-  wake(): void;
+  /**
+   * Reports that something must be indexed again, or was written: these files are tokenised behind the
+   * answer, for finds and for the index. Cheap.
+   */
+  wake(written?: readonly WrittenFile[]): void;
   /** Reports a search, and the scopes whose stale files it read: they are indexed first. Cheap. */
   noteSearch(stale: readonly ScopeKey[]): void;
   /** Rebuilds indexes of another tokeniser version in the background. */
@@ -98,7 +102,8 @@ export function createIndexer(deps: {
   }
 
   return {
-    wake() {
+    wake(written = []) {
+      caches.files.prepare(written, signal);
       pace.noteWrite();
       schedule(DELAY_MS);
     },

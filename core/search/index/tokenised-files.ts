@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { IndexText } from '../../contracts/storage.ts';
-import { inSlices, type Pause } from '../../time/pause.ts';
+import { createPause, inSlices, type Pause } from '../../time/pause.ts';
 import { packHashes } from '../embedding/embedded-text.ts';
 import { indexFile } from './index-file.ts';
 import { PackedPayloads } from './packed-payloads.ts';
@@ -19,13 +20,28 @@ export interface TokenisedFile {
 /** A file's postings depend only on its text and path. */
 type FileText = Pick<IndexText, 'hash' | 'path'>;
 
+/** A file as a write left it; `content` is `null` when it was deleted. */
+export type WrittenFile = FileText & { content: string | null };
+
 /**
- * Stale files that searches have tokenised, for later searches and for the indexer. A file is found
- * only by the hash of its current text.
+ * Files that wait to be tokenised behind their writes. Of a burst of writes only the last ones do: the
+ * others are tokenised when they are indexed, so that they delay no writes.
+ */
+const PREPARED_FILES = 4;
+/** After a burst, this many times as long as the work took passes before more is done. */
+const BURST_REST = 24;
+
+/**
+ * Files that were written or read while their index is stale, for searches and for the indexer: each
+ * text is tokenised once. A file is found only by the hash of its current text.
  */
 export class TokenisedFiles {
   readonly #kept = new LRUCache<string, TokenisedFile>({ maxSize: FILE_BYTES });
+  /** Files that are being tokenised, by the same key. */
+  readonly #underWay = new Map<string, Promise<TokenisedFile>>();
   readonly #listsPassages: boolean;
+  #written: (FileText & { content: string })[] = [];
+  #isPreparing = false;
 
   /** `listsPassages`: whether vectors of passages are wanted. */
   constructor({ listsPassages }: { listsPassages: boolean }) {
@@ -37,14 +53,62 @@ export class TokenisedFiles {
     return this.#kept.get(toKey(file)) ?? null;
   }
 
+  /** Tokenises files in the background, the last ones first, until `signal` fires. */
+  prepare(written: readonly WrittenFile[], signal: AbortSignal): void {
+    for (const { hash, path, content } of written) {
+      if (content !== null) this.#written.push({ hash, path, content });
+    }
+    if (this.#isPreparing || this.#written.length === 0) return;
+    this.#isPreparing = true;
+    setImmediate(() => {
+      void this.#prepareAll(signal).finally(() => (this.#isPreparing = false));
+    });
+  }
+
+  async #prepareAll(signal: AbortSignal): Promise<void> {
+    while (this.#written.length > 0 && !signal.aborted) {
+      const isBurst = this.#written.length > PREPARED_FILES;
+      if (isBurst) this.#written = this.#written.slice(-PREPARED_FILES);
+      const file = this.#written.pop() as FileText & { content: string };
+      const begin = performance.now();
+      // A text that can't be tokenised fails the search or the update that needs it.
+      await this.take(file, { isKept: true, pause: createPause() }).catch(() => undefined);
+      const restMs = isBurst ? BURST_REST * (performance.now() - begin) : 0;
+      if (restMs > 0) await sleep(restMs, undefined, { ref: false });
+      else await nextTurn();
+    }
+    this.#written = [];
+  }
+
   /** The tokenised file, from the cache or from its content. `isKept` caches it. */
   async take(
     file: FileText & { content: string },
     { isKept, pause }: { isKept: boolean; pause: Pause },
   ): Promise<TokenisedFile> {
-    const known = this.recall(file);
-    if (known !== null) return known;
-    const { content, path } = file;
+    const key = toKey(file);
+    const known = this.recall(file) ?? this.#underWay.get(key);
+    if (known !== undefined) return await known;
+    if (!isKept) return await this.#tokenise(file, pause);
+    const working = this.#tokeniseAndKeep(file, pause).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, working);
+    return await working;
+  }
+
+  async #tokeniseAndKeep(
+    file: FileText & { content: string },
+    pause: Pause,
+  ): Promise<TokenisedFile> {
+    const { payloads, hashes } = await this.#tokenise(file, pause);
+    const packed = new PackedPayloads(payloads);
+    const kept = { payloads: packed, hashes };
+    this.#kept.set(toKey(file), kept, { size: packed.size + (hashes?.length ?? 0) });
+    return kept;
+  }
+
+  async #tokenise(
+    { content, path }: FileText & { content: string },
+    pause: Pause,
+  ): Promise<TokenisedFile> {
     const indexed = await inSlices(indexFile(content, path), pause);
     await pause();
     const payloads = await inSlices(encodeFile(indexed), pause);
@@ -52,11 +116,7 @@ export class TokenisedFiles {
     // An empty file has one empty passage.
     const listed = indexed.passages.filter(({ start, end }) => end > start);
     const hashes = this.#listsPassages ? await packHashes(content, listed, pause) : null;
-    if (!isKept) return { payloads, hashes };
-    const packed = new PackedPayloads(payloads);
-    const kept = { payloads: packed, hashes };
-    this.#kept.set(toKey(file), kept, { size: packed.size + (hashes?.length ?? 0) });
-    return kept;
+    return { payloads, hashes };
   }
 }
 

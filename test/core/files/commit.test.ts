@@ -48,7 +48,7 @@ async function openCommit({ tries = 1 } = {}) {
     confirmedNow: clock.now,
     ids,
     erasures,
-    indexer: { wake: () => notes.push('wake') },
+    indexer: { wake: () => void notes.push('wake') },
     health: { note: (kind, error) => notes.push([kind, error]) },
   });
   const trace = {

@@ -10,6 +10,7 @@ import type { Core } from '../../../core/service.ts';
 import { TokenisedFiles } from '../../../core/search/index/tokenised-files.ts';
 import { createIndexer } from '../../../core/search/index/indexer.ts';
 import { gateIndex } from '../../support/gated-index.ts';
+import { createPause } from '../../../core/time/pause.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { call, makeStorage, openCore } from '../../support/service.ts';
 
@@ -63,6 +64,18 @@ async function openCounted() {
   };
 }
 
+/** Writes a file and waits until it is tokenised behind the answer. */
+async function writeAndPrepare(...args: Parameters<typeof write>) {
+  const spy = vi.spyOn(TokenisedFiles.prototype, 'take');
+  try {
+    await write(...args);
+    await vi.waitFor(() => expect(spy).toHaveBeenCalled());
+    await Promise.all(spy.mock.results.map(({ value }) => value as unknown));
+  } finally {
+    spy.mockRestore();
+  }
+}
+
 /** Runs something; returns how many files it found tokenised, and how many it did not. */
 async function tokenised(run: () => Promise<unknown>) {
   const spy = vi.spyOn(TokenisedFiles.prototype, 'recall');
@@ -90,11 +103,11 @@ async function openFilled() {
 }
 
 describe('a find after a write of the same user', () => {
-  it('reads the file that was written and nothing of the others', async () => {
+  it('reads nothing: what was written is tokenised already', async () => {
     const { core, reads, before } = await openFilled();
-    await write(core, 'alice', '7.md', 'black coffee\n');
+    await writeAndPrepare(core, 'alice', '7.md', 'black coffee\n');
     const first = await reads(() => find(core, 'alice', 'green tea'));
-    expect(first).toMatchObject({ files: ['u:alice 8'], rows: 0 });
+    expect(first).toMatchObject({ files: [], rows: 0 });
     const others = paths(before).filter((path) => path !== 'user/7.md');
     expect(paths(first.answer).slice(0, others.length)).toEqual(others);
     const second = await reads(() => find(core, 'alice', 'green tea'));
@@ -135,20 +148,39 @@ describe('a find after a write of the same user', () => {
   });
 });
 
-describe('a file that a find tokenised', () => {
-  it('is not tokenised again, neither by later finds nor for the index', async () => {
+describe('a file that was written', () => {
+  it('is tokenised once, right behind the answer, for finds and for the index', async () => {
     const { core, index } = await openCounted();
-    for (let n = 0; n < 40; n += 1) await write(core, 'alice', `${n}.md`, `tea number${n}\n`);
+    for (let n = 0; n < 10; n += 1) {
+      await writeAndPrepare(core, 'alice', `${n}.md`, `tea number${n}\n`);
+    }
     const number = async (n: number) =>
       expect(paths(await find(core, 'alice', `number${n}`))[0]).toBe(`user/${n}.md`);
-    expect(await tokenised(() => number(7))).toEqual({ known: 0, isAll: false });
-    expect(await tokenised(() => number(8))).toEqual({ known: 40, isAll: true });
+    expect(await tokenised(() => number(7))).toEqual({ known: 10, isAll: true });
     const indexed = await tokenised(index);
     expect(indexed.isAll).toBe(true);
     // A round that a find has woken may prepare the same files.
-    expect(indexed.known).toBeGreaterThanOrEqual(40);
+    expect(indexed.known).toBeGreaterThanOrEqual(10);
     expect(await core.storage.files.countBehind()).toBe(0);
     await number(9);
+  });
+
+  it('of a burst is tokenised by a find or the index, so that other writes go first', async () => {
+    const files = new TokenisedFiles({ listsPassages: false });
+    const file = (n: number) => ({ path: `${n}.md`, hash: `${n}`, content: `tea number${n}\n` });
+    const all = Array.from({ length: 100 }, (_, n) => file(n));
+    files.prepare(all, new AbortController().signal);
+    await vi.waitFor(() => expect(files.recall(file(96))).not.toBeNull());
+    expect(all.filter((one) => files.recall(one) !== null)).toEqual(all.slice(-4));
+  });
+
+  it('is tokenised by one of several that need it at once', async () => {
+    const files = new TokenisedFiles({ listsPassages: false });
+    const file = { path: 'a.md', hash: '1', content: 'green tea\n' };
+    const options = { isKept: true, pause: createPause() };
+    const taken = await Promise.all([files.take(file, options), files.take(file, options)]);
+    expect(taken[0]).toBe(taken[1]);
+    expect(files.recall(file)).toBe(taken[0]);
   });
 
   it('is tokenised again when its text is another', async () => {
