@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   blame: async () => (await import('./history/blame.ts')).blame,
   readers: async () => (await import('./history/readers.ts')).readers,
   diff: async () => (await import('./history/diff.ts')).diff,
+  search: async () => (await import('./search.ts')).search,
   revert: async () => (await import('./history/revert.ts')).revert,
   restore: async () => (await import('./history/restore.ts')).restore,
   release: async () => (await import('./release.ts')).release,

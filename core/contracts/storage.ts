@@ -407,6 +407,8 @@ export interface RevisionStore {
   chain(key: FileKey, version: number): Promise<RevisionChain | null>;
   /** The steps back of the versions after `after` up to `upTo`, ascending; pruned ones are missing. */
   steps(key: FileKey, range: { after: number; upTo: number }): Promise<readonly RevisionStep[]>;
+  /** The rows of the versions after `after` up to `upTo`, ascending, with their steps; without pruned ones. */
+  rows(key: FileKey, range: { after: number; upTo: number }): Promise<readonly NewRevision[]>;
   /** The revision that made a version; `null` when it is not kept. */
   ofVersion(key: FileKey, version: number): Promise<RevisionRecord | null>;
   /** The newest revision of a file at or before a time; `null` when none is kept. */

@@ -150,8 +150,8 @@ function findLines(
   return matches === 0 ? null : { matches, lines };
 }
 
-/** Part of a long line around a place in it, without half characters. */
-function cutLine(text: string, at: number): string {
+/** The line, or of a long one the part around a place in it, without half characters. */
+export function cutLine(text: string, at: number): string {
   if (text.length <= LINE_CHARACTERS) return text;
   const from = Math.max(0, Math.min(at - CHARACTERS_BEFORE, text.length - LINE_CHARACTERS));
   return takeStart(takeEnd(text, text.length - from), LINE_CHARACTERS);

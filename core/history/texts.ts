@@ -106,7 +106,10 @@ export async function followSteps(
 }
 
 /** The content before a revision of a file that existed; `null` without the content after it. */
-function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
+export function stepBack(
+  content: string | null,
+  { keyframe, delta }: Pick<RevisionStep, 'keyframe' | 'delta'>,
+): string | null {
   if (keyframe !== null) return keyframe;
   if (delta === null) throw damagedHistory();
   if (content === null) return null;

@@ -1,6 +1,7 @@
 import { createArchive } from '../archive/archive.ts';
 import { createContentSearch } from '../files/content-search.ts';
 import { createFileLists } from '../files/file-lists.ts';
+import { createTextSearch } from '../history/text-search.ts';
 import { createReindex } from '../maintenance/reindex.ts';
 import { createAccessLog } from '../telemetry/access-log.ts';
 import { createObservability } from '../telemetry/observability.ts';
@@ -27,6 +28,7 @@ export function createAdminParts(
   return {
     fileLists: createFileLists(storage, revisions),
     searchContents: createContentSearch({ storage, ids }),
+    searchText: createTextSearch({ storage, ids }),
     archive: createArchive({
       storage,
       files,

@@ -1,11 +1,16 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
-import { ContentSearchAnswer, ContentSearchQuery } from '../../schemas/content-search.ts';
+import {
+  ContentSearchAnswer,
+  ContentSearchQuery,
+  TextSearchAnswer,
+  TextSearchRequest,
+} from '../../schemas/content-search.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
 /** Searches what memory files say, across users. */
-export function contentSearchRoutes(core: Pick<Core, 'searchContents'>): RouteDefinition[] {
+export function contentSearchRoutes(core: Pick<Core, 'searchContents' | 'searchText'>): RouteDefinition[] {
   return [
     adminRoute('Files', {
       method: 'GET',
@@ -17,6 +22,17 @@ export function contentSearchRoutes(core: Pick<Core, 'searchContents'>): RouteDe
       resultSchema: ContentSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
       handle: (request) => core.searchContents(request.query, toCaller(request)),
+    }),
+    adminRoute('Files', {
+      method: 'POST',
+      path: '/v1/admin/search',
+      summary: 'Search for an exact text, also in the history',
+      description:
+        'Files with an exact text; with history: true, from which version to which they have it. The text is in the body, so that it is in no address and no log. What was redacted is not found. A page may have no item; only nextCursor null is the end. An audit row says whose memory was shown, without the text.',
+      bodySchema: TextSearchRequest,
+      resultSchema: TextSearchAnswer,
+      errorCodes: ['INVALID_USER_ID', 'INVALID_PATH', 'INVALID_CURSOR'],
+      handle: (request) => core.searchText(request.body, toCaller(request)),
     }),
   ];
 }

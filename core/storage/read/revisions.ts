@@ -11,7 +11,7 @@ import { coverFiles } from '../write/cover.ts';
 import { pruneRevisions } from '../write/prune.ts';
 import { listRevisions } from './revision-list.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { FILES, REVISION_STEPS, REVISIONS } from '../schema/records.ts';
+import { FILES, NEW_REVISIONS, REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
 /** Makes the reads of the history and its pruning. */
 export function createRevisionStore(database: StoreDatabase): RevisionStore {
@@ -35,6 +35,14 @@ export function createRevisionStore(database: StoreDatabase): RevisionStore {
         const place = [toScopeId(key.scope), key.scope, key.path];
         const rows = await connection.all(GET_STEPS_BETWEEN, [...place, after, upTo]);
         return rows.map((row) => REVISION_STEPS.toRecord(row));
+      });
+    },
+    async rows(key, { after, upTo }) {
+      assertFileKey(key);
+      return await database.read(async (connection) => {
+        const place = [toScopeId(key.scope), key.scope, key.path];
+        const rows = await connection.all(GET_ROWS_BETWEEN, [...place, after, upTo]);
+        return rows.map((row) => NEW_REVISIONS.toRecord(row));
       });
     },
     async ofVersion(key, version) {
@@ -74,6 +82,10 @@ const OF_FILE =
 
 const GET_STEPS_BETWEEN =
   `select ${REVISION_STEPS.select('r').join(', ')}${OF_FILE}` +
+  ' and r.version > ? and r.version <= ? order by r.version';
+
+const GET_ROWS_BETWEEN =
+  `select s.scope, f.path, ${NEW_REVISIONS.select('r').join(', ')}${OF_FILE}` +
   ' and r.version > ? and r.version <= ? order by r.version';
 
 const REVISION_OF_FILE = `select s.scope, f.path, ${REVISIONS.select('r').join(', ')}${OF_FILE}`;
