@@ -13,7 +13,10 @@ export async function readText(question: string): Promise<string> {
   const { input } = takeStreams();
   const text = input.isTTY === true ? await ask(question) : await readAll();
   if (text !== '') return text;
-  throw new ConfigError(null, 'Give the text on standard input, as in: memory-service … < text.txt');
+  throw new ConfigError(
+    null,
+    'Give the text on standard input, as in: memory-service … < text.txt',
+  );
 
   async function ask(label: string): Promise<string> {
     const terminal = createInterface({ input, output: process.stderr });

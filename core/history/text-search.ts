@@ -3,7 +3,13 @@ import type { FileKey, FileState, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
 import { cutLine } from '../files/content-search.ts';
-import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope, toUserId } from '../files/paths.ts';
+import {
+  parsePhysicalPath,
+  parseUserId,
+  toPhysicalPath,
+  toScope,
+  toUserId,
+} from '../files/paths.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { parsePage, toCursor } from '../lists/page.ts';
 import type {
@@ -106,8 +112,7 @@ async function* startFiles(
   after: readonly (string | number)[] | null,
 ): AsyncGenerator<{ file: FileState; from: number }, void> {
   const [scope, path, version] = (after ?? []) as Partial<Place>;
-  const start: FileKey | null =
-    scope === undefined || path === undefined ? null : { scope, path };
+  const start: FileKey | null = scope === undefined || path === undefined ? null : { scope, path };
   for await (const file of walkFiles(storage, selection, start)) {
     const isFirst = start?.path === file.path && start.scope === file.scope;
     const from = isFirst ? (version ?? 0) : file.version;
@@ -136,10 +141,7 @@ function toFound(
 }
 
 /** Where a content has a text: how often, and the first lines in which it begins. */
-export function findText(
-  content: string,
-  text: string,
-): Pick<FoundVersions, 'matches' | 'lines'> {
+export function findText(content: string, text: string): Pick<FoundVersions, 'matches' | 'lines'> {
   const lines: FoundVersions['lines'] = [];
   let matches = 0;
   let line = 1;
@@ -147,7 +149,7 @@ export function findText(
   for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + text.length)) {
     matches += 1;
     if (lines.length === LINES_SHOWN) continue;
-    for (let end = content.indexOf('\n', lineStart); end >= 0 && end < at; ) {
+    for (let end = content.indexOf('\n', lineStart); end >= 0 && end < at;) {
       line += 1;
       lineStart = end + 1;
       end = content.indexOf('\n', lineStart);

@@ -53,7 +53,9 @@ export const TextSearchRequest = strictObject({
     maxLength: 4_096,
     description: 'Exact: upper and lower case differ. May have line breaks.',
   }),
-  history: flag('Look at all versions of the files, deleted ones too; else only at present contents.'),
+  history: flag(
+    'Look at all versions of the files, deleted ones too; else only at present contents.',
+  ),
   userId: filterText('Only in the memory of this user.'),
   path: filterText('Only in this file: a physical path.'),
   limit: pageQuery.limit,

@@ -10,7 +10,9 @@ import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
 /** Searches what memory files say, across users. */
-export function contentSearchRoutes(core: Pick<Core, 'searchContents' | 'searchText'>): RouteDefinition[] {
+export function contentSearchRoutes(
+  core: Pick<Core, 'searchContents' | 'searchText'>,
+): RouteDefinition[] {
   return [
     adminRoute('Files', {
       method: 'GET',

@@ -66,7 +66,9 @@ describe('the search for a text', () => {
       lines: [{ line: 1, text: `${SECRET} again ${SECRET}` }],
     });
     expect(items[1]?.lines).toEqual([{ line: 3, text: `key: ${SECRET}` }]);
-    const { items: revisions } = await service.core.revisions.list({ path: 'users/alice/notes.md' });
+    const { items: revisions } = await service.core.revisions.list({
+      path: 'users/alice/notes.md',
+    });
     expect(items[1]?.toRevisionId).toBe(revisions.find(({ version }) => version === 3)?.id);
     expect(nextCursor).toBeNull();
     expect(searched).toMatchObject({ files: 3, versions: 9 });
