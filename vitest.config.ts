@@ -14,7 +14,7 @@ const ON_EACH_DATABASE = [
  */
 const ON_BOTH_DATABASES = [
   'test/core/erase/{erase,order}.test.ts',
-  'test/core/files/{commit,idempotency}.test.ts',
+  'test/core/files/{commit,freeze,idempotency}.test.ts',
   'test/core/history/time-travel.test.ts',
   'test/core/http/influence.test.ts',
   'test/core/maintenance/retention.test.ts',
@@ -86,7 +86,7 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
 /** More of them on PostgreSQL, for the release. */
 const ON_POSTGRES_FOR_RELEASE = [
   'test/core/erase/order.test.ts',
-  'test/core/files/{commit,files,idempotency}.test.ts',
+  'test/core/files/{commit,files,freeze,idempotency}.test.ts',
   'test/core/history/{blame,time-travel}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/find.test.ts',

@@ -87,6 +87,16 @@ export const ERROR_CODES = {
     message: 'There is no such route.',
     action: 'See /v1/openapi.json for the routes. Routes are matched with regard to case.',
   },
+  WRITES_FROZEN: {
+    status: 403,
+    retryable: false,
+    message: 'An operator has stopped writes here for a while.',
+    action:
+      'Nothing was written. Do not repeat the call before details.until; reading works as usual. Say that this cannot be saved now.',
+    actions: {
+      admin: 'Wait until details.until, or end the freeze: GET /v1/admin/freezes lists them.',
+    },
+  },
   FILE_NOT_FOUND: {
     status: 404,
     retryable: false,
@@ -120,6 +130,12 @@ export const ERROR_CODES = {
     retryable: false,
     message: 'There is no such trace.',
     action: 'Traces are written within a second of the call and removed after their retention.',
+  },
+  FREEZE_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'No such freeze is in force.',
+    action: 'List the freezes in force with GET /v1/admin/freezes: one that is over needs no end.',
   },
   RUN_NOT_FOUND: {
     status: 404,

@@ -8,6 +8,7 @@ import type { Erasures } from './erase/erase.ts';
 import type { Rewriter } from './erase/rewriter.ts';
 import type { MemoryError } from './errors.ts';
 import type { Files } from './files/files.ts';
+import type { Freezes } from './files/freezes.ts';
 import type { WriteHealth } from './files/write-health.ts';
 import type { Restores } from './history/restore.ts';
 import type { Revisions } from './history/revisions.ts';
@@ -46,6 +47,7 @@ export interface Core extends Readonly<AdminParts> {
   readonly revisions: Revisions;
   readonly restores: Restores;
   readonly erasures: Erasures;
+  readonly freezes: Freezes;
   readonly rewriter: Rewriter;
   readonly eventStreams: EventStreams;
   readonly metrics: Metrics;
@@ -113,7 +115,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     indexer,
     erasureLookMs: options.erasureLookMs,
   });
-  const { files, revisions, restores, erasures, rewriter } = memory;
+  const { files, revisions, restores, erasures, freezes, rewriter } = memory;
   const fenceKey = createFenceKey(storage.config);
   const { services, filing } = createToolServices(basis, {
     telemetry,
@@ -170,6 +172,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     revisions,
     restores,
     erasures,
+    freezes,
     rewriter,
     ...createAdminParts(basis, { telemetry, indexer, memory }),
     eventStreams: telemetry.eventStreams,

@@ -96,6 +96,7 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = (
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
   disabled: 'dreaming disabled',
   paused: 'paused',
+  frozen: 'writes stopped',
   no_change: 'unchanged',
   excluded_only: 'only logs changed',
   grace: 'in grace period',

@@ -5,7 +5,9 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { type ErrorCode, MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
+import { IMPORT_ACTOR } from '../files/actor.ts';
 import { hashText } from '../files/content.ts';
+import type { Files } from '../files/files.ts';
 import { isErased } from '../files/hold.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import {
@@ -43,7 +45,7 @@ import { listScopeFiles, requireInspection } from './scopes.ts';
 /** What {@link importMemory} needs. */
 export interface ImportDependencies {
   storage: Storage;
-  files: ImportedFiles;
+  files: ImportedFiles & Pick<Files, 'checkWrites'>;
   limits: Settings['limits'];
   ids: IdSource;
   /** An import writes nothing of a user who was erased since it began. */
@@ -73,7 +75,7 @@ const NAMED_CONFLICTS = 20;
 /**
  * Imports an archive in two passes. The first, before this function resolves, reads all of it and
  * compares it with the memory; it throws for an archive that is not valid, for files that exist
- * with `onExisting: 'refuse'`, and for too many files, and nothing is written then. The second pass
+ * with `onExisting: 'refuse'`, for too many files, and while writes there are frozen, and nothing is written then. The second pass
  * writes while the result is iterated; each file is written whole or not at all.
  *
  * Where all that a user has is in the archive, ids, actors, times and history are kept. So an
@@ -113,7 +115,7 @@ function read(deps: ImportDependencies, open: OpenArchive, onBadFile: ReadOption
 async function planArchive(
   deps: Reading,
   open: OpenArchive,
-  { onExisting, goesOn = false }: ImportOptions,
+  { onExisting, dryRun, goesOn = false }: ImportOptions,
 ): Promise<Plan> {
   const merged = new Set<ScopeKey>();
   const chains = new Map<ScopeKey, AdoptedChain>();
@@ -151,6 +153,8 @@ async function planArchive(
     if (user?.scope !== file.key.scope) {
       await finish();
       user = new UserPlan(deps.inspection, file.key.scope);
+      const { scope } = user;
+      if (!dryRun) deps.files.checkWrites({ userId: null, actor: IMPORT_ACTOR, scopes: [scope] });
     }
     await user.add(file);
     if (!user.isMerged && (await takesId(deps.storage, file))) user.merge();

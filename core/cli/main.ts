@@ -19,6 +19,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./export.ts')).exportCommand,
   import: async () => (await import('./import.ts')).importCommand,
   verify: async () => (await import('./verify.ts')).verify,
+  freeze: async () => (await import('./freeze.ts')).freeze,
+  thaw: async () => (await import('./thaw.ts')).thaw,
   redact: async () => (await import('./redact.ts')).redact,
   erase: async () => (await import('./erase.ts')).erase,
   vacuum: async () => (await import('./vacuum.ts')).vacuum,

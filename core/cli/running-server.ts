@@ -22,7 +22,7 @@ export interface RunningServer {
    * while the file is at that version; 0: only while it does not exist.
    */
   ask<T>(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body?: object,
     options?: { ifVersion?: number | undefined },
@@ -81,7 +81,7 @@ export function callAdminApi(address: string, secret: string): RunningServer {
   }
 
   async function ask<T>(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body?: object,
     { ifVersion }: { ifVersion?: number | undefined } = {},

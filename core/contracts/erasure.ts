@@ -1,4 +1,4 @@
-import type { AuditRecord, HoldRecord, ScopeKey } from './records.ts';
+import type { AuditRecord, FreezeRecord, HoldRecord, ScopeKey } from './records.ts';
 
 /** How many rows of a user each table has, or had. Tables without any are left out. */
 export type RowCounts = Readonly<Record<string, number>>;
@@ -7,12 +7,15 @@ export type RowCounts = Readonly<Record<string, number>>;
 export interface ErasureStore {
   /**
    * What an instance learns of erasures at one moment: the latest number, each scope whose number is
-   * greater than `after`, ascending (none for `null`), and the holds of erasures.
+   * greater than `after`, ascending (none for `null`), and the holds of erasures. With them the writes
+   * that operators have stopped, also those whose time is over, and the database's clock if there are any.
    */
   look(after: number | null): Promise<{
     latest: number;
     erased: readonly { scope: ScopeKey; number: number }[];
     holds: readonly HoldRecord[];
+    freezes: readonly FreezeRecord[];
+    now: number | null;
   }>;
   /** When the erasure of a scope began last; `null` if it never did. */
   erasedAt(scope: ScopeKey): Promise<number | null>;

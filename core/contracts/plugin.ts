@@ -164,6 +164,8 @@ export interface HostWriteOptions {
   /** Takes the phases of the write, and is named by its revision. */
   trace?: Trace;
   guards?: readonly Guard[];
+  /** An operator decided on this very write: it goes on while writes are frozen, as reverts do. */
+  isOperators?: boolean;
   /**
    * The other rows of the same transaction: changes the plugin's run with `runId`, and what the
    * plugin keeps of the user. It gets what the write made, and the rows as they are under their lock;
@@ -193,6 +195,11 @@ export interface HostMemory {
   ): Promise<readonly { path: string; version: number; size: number; updatedAt: number }[]>;
   /** A file that exists, by its path inside the scope. */
   read(scope: ScopeKey, path: string): Promise<FileState | null>;
+  /**
+   * Throws `WRITES_FROZEN` while an operator has stopped the writes of an actor for a user: to be asked
+   * before work that would end in a write. The write itself checks it again.
+   */
+  checkWrites(write: { userId: string; actor: string }): void;
   readonly history: PluginHistory;
   /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
   logReads(

@@ -87,6 +87,21 @@ export interface HoldRecord {
   details: Record<string, unknown>;
 }
 
+/** Whose writes are stopped: those of one user's memory and calls, those of an actor, or all. */
+export type FreezeTarget = { userId: string } | { actor: string } | { all: true };
+
+/** Writes that an operator has stopped for a while. */
+export interface FreezeRecord {
+  id: string;
+  target: FreezeTarget;
+  reason: string;
+  at: number;
+  /** When it ends by itself, by the database's clock where several instances may share it. */
+  until: number;
+  /** From where it was asked for. */
+  address: string | null;
+}
+
 /**
  * A memory file without its content. A deleted file stays as a row, so that its versions go on
  * counting; its `size` and `lines` are 0. `writes` equals `version`.

@@ -11,6 +11,7 @@ import { toAuditRecord } from '../telemetry/audit.ts';
 import { toTime, toTimeOrNull } from '../time/time.ts';
 import { eraseAuditReferences, findOwnIds } from './audit-references.ts';
 import { listCopies, removeCopies } from './copies.ts';
+import { eraseFreezeReasons } from './freeze-reasons.ts';
 import { addCounts, ErasureProgress, type Progress } from './progress.ts';
 import { findReaders } from './readers.ts';
 import { listLimits, toReaders } from './receipt.ts';
@@ -58,7 +59,7 @@ export async function eraseMemory(parts: EraseParts, work: EraseWork): Promise<E
     await progress.save({ readers: await findReaders(storage, scope) });
   }
   const ownIds = await findOwnIds(storage, scope);
-  await eraseReferences(work, progress, ownIds);
+  await eraseReferences(parts, work, { progress, ownIds });
   const { at, removed, number } = await removeRows(parts, work, { progress, ownIds });
   // Before what may fail: the user's calls go on.
   parts.known.note(scope, { hold: null, number });
@@ -80,12 +81,13 @@ export async function eraseMemory(parts: EraseParts, work: EraseWork): Promise<E
   };
 }
 
-/** Takes the user out of the audit. */
+/** Takes the user out of the audit, and the reasons out of the user's freezes. */
 async function eraseReferences(
+  { storage }: Pick<EraseParts, 'storage'>,
   { erasure, hold }: EraseWork,
-  progress: ErasureProgress,
-  ownIds: ReadonlySet<string>,
+  { progress, ownIds }: { progress: ErasureProgress; ownIds: ReadonlySet<string> },
 ): Promise<void> {
+  await eraseFreezeReasons(storage, ownerOf(hold.scope));
   const changed = await eraseAuditReferences(erasure, hold.scope, ownIds);
   if (changed > 0) await progress.save({ auditRows: progress.state.auditRows + changed });
 }
@@ -101,7 +103,7 @@ async function removeRows(
     while (!isEmpty) isEmpty = !(await progress.removeBatch());
     await parts.accessQueue.flush();
     // What an operator asked for just before the erasure has its row now.
-    await eraseReferences(work, progress, ownIds);
+    await eraseReferences(parts, work, { progress, ownIds });
     const at = parts.now();
     const ended = await endErasure(parts, work, { at, state: progress.state });
     if (ended !== null) return { at, ...ended };

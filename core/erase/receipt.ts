@@ -14,6 +14,7 @@ const KEEPS = [
   'The user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
   'In the audit: that the user was erased, and when. Other rows keep their action and time.',
   'Totals of the dashboard that count all users together.',
+  'Freezes of the user’s writes, without their reasons: they end by themselves.',
 ];
 const MAY_REMAIN = [
   'Backups, exports, and copies of the database elsewhere.',

@@ -3,6 +3,7 @@ import type { AuditCaller } from '../contracts/plugin.ts';
 import type { FileKey } from '../contracts/records.ts';
 import type { Guard } from '../contracts/storage.ts';
 import { noTrace } from '../telemetry/tracer.ts';
+import { OPERATOR_ACTOR } from './actor.ts';
 import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
 import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';
@@ -149,12 +150,12 @@ export function createAdminFiles(
     },
   ) {
     const trace = noTrace(traceId, knownErasure);
-    const caller = { ...NO_TOOL_CALL, actor: 'admin', trace };
+    const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, trace };
     const audit = (result: R) => {
       const details = { ...more, written: toAuditDetails(result) };
       return toAuditRecord(ids, { action, target, details, address, traceId });
     };
-    return { keys, caller, toPath: toPhysicalPath, audit };
+    return { keys, caller, toPath: toPhysicalPath, audit, isOperators: true };
   }
 }
 

@@ -34,6 +34,8 @@ interface PlannedWrite<R> extends Writing {
   audit?: (result: R) => AuditRecord;
   /** A plugin's run that changes with the files, in the same transaction. */
   run?: WrittenRun<R> | undefined;
+  /** An operator asked for this very write: it goes on while writes are frozen. */
+  isOperators?: boolean;
   /** Set for a write of work for which all others of the scope wait. */
   held?: HeldWrite | undefined;
 }
@@ -55,7 +57,7 @@ export interface CommitDependencies {
   /** Expires idempotency keys: a jump of the clock must not turn a repeat into a second write. */
   confirmedNow: () => number;
   ids: InstanceIds;
-  erasures: Pick<KnownErasures, 'latest' | 'refresh' | 'checkUnlocked'>;
+  erasures: Pick<KnownErasures, 'latest' | 'refresh' | 'checkUnlocked' | 'checkWrites'>;
   /** Called after every write, with the files that it changed. */
   indexer: { wake(written: readonly FileState[]): void };
   /** Called with the outcome of every write. */
@@ -86,7 +88,8 @@ export function createCommit(deps: CommitDependencies): Commit {
     const unlocked = owner === null || scopes.includes(owner) ? null : owner;
     const now = deps.now();
     const knownErasure = trace.knownErasure ?? deps.erasures.latest();
-    if (unlocked !== null) await deps.erasures.refresh();
+    const isFreezable = write.isOperators !== true;
+    if (isFreezable || unlocked !== null) await deps.erasures.refresh();
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
@@ -108,6 +111,10 @@ export function createCommit(deps: CommitDependencies): Commit {
           }
           checkNotErased(current, scopes, knownErasure);
           if (unlocked !== null) deps.erasures.checkUnlocked(unlocked, knownErasure);
+          if (isFreezable) {
+            const { userId, actor } = caller;
+            deps.erasures.checkWrites({ userId, actor, scopes: written }, { isCertain: true });
+          }
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {

@@ -7,12 +7,19 @@ import { createAttempt } from './agent-attempt.ts';
 import { createAgentReads } from './agent-reads.ts';
 import { type AgentWrites, createAgentWrites } from './agent-writes.ts';
 import { type CommitDependencies, createCommit } from './commit.ts';
+import type { FrozenWrite } from './freeze.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
 import { toVirtualPath, SHARED } from './paths.ts';
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
-export interface Files extends FileService, AgentWrites, AdminFiles, HostFiles, ImportedFiles {}
+export interface Files extends FileService, AgentWrites, AdminFiles, HostFiles, ImportedFiles {
+  /**
+   * Throws `WRITES_FROZEN` while an operator has stopped such writes, before work that would be in vain.
+   * The write path checks it again.
+   */
+  checkWrites(write: FrozenWrite): void;
+}
 
 interface FilesDependencies extends CommitDependencies {
   /** Whether tools may write `shared/`. */
@@ -36,5 +43,6 @@ export function createFiles(deps: FilesDependencies): Files {
     ...createImportedFiles(commit, deps),
     ...createAgentReads(attempt, deps),
     ...createAgentWrites(commit, attempt, deps),
+    checkWrites: (write) => deps.erasures.checkWrites(write),
   };
 }

@@ -75,6 +75,8 @@ export function createHostFiles(
           triggersDream:
             actor !== 'dream-agent' && changes.every(({ isRevert }) => isRevert !== true),
           guards: options.guards,
+          isOperators:
+            options.isOperators === true || changes.every(({ isRevert }) => isRevert === true),
           run,
         };
         return await commit<readonly WriteResult[]>(write, (draft) => {

@@ -3,6 +3,7 @@ import type { FileKey, FileState, NewRevision, PrunedRevision } from '../contrac
 import type { Storage } from '../contracts/storage.ts';
 import type { ImportOutcome, OnExisting } from '../schemas/archive.ts';
 import { noTrace } from '../telemetry/tracer.ts';
+import { IMPORT_ACTOR } from './actor.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
 import { type AdoptedChain, type Draft, NO_TOOL_CALL } from './draft.ts';
@@ -131,7 +132,7 @@ export function createImportedFiles(
     { traceId, audit, knownErasure }: ImportOptions,
     plan: (draft: Draft) => R,
   ): Promise<R> {
-    const caller = { ...NO_TOOL_CALL, actor: 'import', trace: noTrace(traceId, knownErasure) };
+    const caller = { ...NO_TOOL_CALL, actor: IMPORT_ACTOR, trace: noTrace(traceId, knownErasure) };
     const row = audit === null ? {} : { audit: () => toAuditRecord(ids, audit) };
     const { result } = await commit({ keys, caller, toPath: toPhysicalPath, ...row }, (draft) => ({
       result: plan(draft),

@@ -1,16 +1,18 @@
-import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
+import type { FreezeRecord, HoldRecord, ScopeKey } from '../contracts/records.ts';
+import type { ErasureStore } from '../contracts/erasure.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { type FrozenWrite, isFrozenBy, writesFrozen } from './freeze.ts';
 import { memoryErased, memoryHeld } from './hold.ts';
 import { toScope, type UserId } from './paths.ts';
 import { MemoryError } from '../errors.ts';
 
-/** How often an instance looks at the erasures of the others. */
+/** How often an instance looks at what operators do through the others. */
 export const LOOK_MS = 1_000;
 /** How many erasures are remembered. A call during which there were more is refused. */
 const REMEMBERED = 10_000;
 
 /**
- * The erasures that this instance knows. The database numbers them, since clocks of instances differ:
+ * The erasures that this instance knows, and the writes that operators have stopped. The database numbers them, since clocks of instances differ:
  * each call carries the latest number that was known when it was admitted, and a write of a call is
  * refused if its user has a greater one.
  */
@@ -24,29 +26,55 @@ export interface KnownErasures {
    * erased since the call began, and `STORAGE_UNAVAILABLE` if the last look is too old to say.
    */
   checkUnlocked(scope: ScopeKey, knownErasure: number): void;
-  /** Reads what other instances erase, if the last look is older than a look should be. */
+  /**
+   * Throws `WRITES_FROZEN` if an operator has stopped such a write, as far as the last look tells. For
+   * `decide` it is to be certain: then it throws `STORAGE_UNAVAILABLE` if that look is too old to say.
+   */
+  checkWrites(write: FrozenWrite, options?: { isCertain: boolean }): void;
+  /** The freezes that are in force, oldest first. */
+  freezes(): readonly FreezeRecord[];
+  /** Reads what other instances erase and stop, if the last look is older than a look should be. */
   refresh(): Promise<void> | undefined;
   look(): Promise<void>;
+  /** A look that begins now: after a change that has been committed. */
+  lookAgain(): Promise<void>;
   /** This instance has begun an erasure, goes on with one, or has ended it (`null`). */
   note(scope: ScopeKey, erasure: { hold: HoldRecord | null; number: number }): void;
+  /** The time by which freezes end: the database's, where several instances may share it. */
+  time(ownTime: number, databaseTime: () => number): number;
   start(): void;
   stop(): void;
 }
 
-/** Creates what an instance knows of erasures. */
+/** A look at a storage that can't erase. */
+const NOTHING: Awaited<ReturnType<ErasureStore['look']>> = {
+  latest: 0,
+  erased: [],
+  holds: [],
+  freezes: [],
+  now: null,
+};
+
+/** Creates what an instance knows of erasures and freezes. */
 export function createKnownErasures({
   storage,
   lookMs = LOOK_MS,
+  now,
   onEnd,
 }: {
   storage: Pick<Storage, 'erasure' | 'filename'>;
   lookMs?: number | undefined;
+  now: () => number;
   /** Called when a look shows that another instance has ended an erasure. */
   onEnd: () => Promise<void>;
 }): KnownErasures {
   /** Other instances may serve the same database, unless it is a file. */
   const isShared = storage.filename === undefined && storage.erasure !== undefined;
   let held = new Map<ScopeKey, HoldRecord>();
+  /** Also those whose time is over. */
+  let frozen: readonly FreezeRecord[] = [];
+  /** How far the database's clock is ahead of this instance's. */
+  let aheadMs = 0;
   /** The last number of each scope, oldest number first. */
   const numbers = new Map<ScopeKey, number>();
   /** Erasures up to this number are not in `numbers`. */
@@ -72,13 +100,15 @@ export function createKnownErasures({
 
   async function readOthers(): Promise<void> {
     const startedAt = performance.now();
-    const found = (await storage.erasure?.look(seen)) ?? { latest: 0, erased: [], holds: [] };
+    const found = (await storage.erasure?.look(seen)) ?? NOTHING;
     if (seen === null) forgotten = found.latest;
     seen = found.latest;
     for (const { scope, number } of found.erased) remember(scope, number);
     latest = Math.max(latest, found.latest);
     const before = held;
     held = new Map(found.holds.map((hold) => [hold.scope, hold]));
+    frozen = found.freezes;
+    if (isShared && found.now !== null) aheadMs = found.now - now();
     lookedAt = startedAt;
     if ([...before.keys()].some((scope) => !held.has(scope))) await onEnd();
   }
@@ -89,6 +119,17 @@ export function createKnownErasures({
   }
 
   const age = () => (isShared ? performance.now() - lookedAt : 0);
+
+  // An erasure waits two looks before it removes rows.
+  function checkAge(): void {
+    if (age() >= 2 * LOOK_MS) throw new MemoryError('STORAGE_UNAVAILABLE');
+  }
+
+  function inForce(): readonly FreezeRecord[] {
+    if (frozen.length === 0) return frozen;
+    const time = now() + aheadMs;
+    return frozen.filter(({ until }) => until > time);
+  }
 
   return {
     latest: () => latest,
@@ -104,19 +145,33 @@ export function createKnownErasures({
       if (hold !== undefined) throw memoryHeld(hold);
       const number = numbers.get(scope) ?? forgotten;
       if (number > knownErasure) throw memoryErased(scope);
-      // An erasure waits two looks before it removes rows.
-      if (age() >= 2 * LOOK_MS) throw new MemoryError('STORAGE_UNAVAILABLE');
+      checkAge();
     },
+
+    checkWrites(write, { isCertain } = { isCertain: false }) {
+      if (isCertain) checkAge();
+      const stopping = inForce().filter((freeze) => isFrozenBy(freeze, write));
+      if (stopping.length > 0) throw writesFrozen(stopping);
+    },
+
+    freezes: () => [...inForce()].sort((one, other) => one.at - other.at),
 
     refresh: () => (age() >= LOOK_MS ? look() : undefined),
 
     look,
+
+    async lookAgain() {
+      await looking?.catch(() => undefined);
+      await look();
+    },
 
     note(scope, { hold, number }) {
       if (hold === null) held.delete(scope);
       else held.set(scope, hold);
       remember(scope, number);
     },
+
+    time: (ownTime, databaseTime) => (isShared ? databaseTime() : ownTime),
 
     start() {
       if (!isShared) return;

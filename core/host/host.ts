@@ -28,6 +28,7 @@ import type { RevertEnd } from '../history/revert-writes.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
+import type { Files } from '../files/files.ts';
 import type { HostFiles } from '../files/host-files.ts';
 import { parseUserId, toScope } from '../files/paths.ts';
 import { runBudgetOf, userLeaseOf } from '../files/run-names.ts';
@@ -55,7 +56,7 @@ export interface PluginHooks {
 /** What the host is made of: parts of the service, none of them a way around its rules. */
 export interface PluginHostDependencies {
   storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs'>;
-  files: HostFiles;
+  files: HostFiles & Pick<Files, 'checkWrites'>;
   history: HostHistory;
   tools: ToolRunner;
   log: Logger;
@@ -116,6 +117,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     models: deps.models,
     memory: Object.freeze({
       ...readMemory(deps.storage),
+      checkWrites: (write) => deps.files.checkWrites(write),
       history: pluginHistory(plugin, deps),
       async logReads(files, options) {
         checkRunId(options.runId);

@@ -23,6 +23,7 @@ import { reembedRoutes } from './routes/reembed.ts';
 import { reindexRoutes } from './routes/reindex.ts';
 import { retentionRoutes } from './routes/retention.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
+import { freezesRoutes } from './routes/freezes.ts';
 import { statusRoutes } from './routes/status.ts';
 import { toolsRoutes } from './routes/tools.ts';
 import { tracesRoutes } from './routes/traces.ts';
@@ -54,6 +55,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...vacuumRoutes(core),
     ...retentionRoutes(core),
     ...usersRoutes(core),
+    ...freezesRoutes(core),
     ...filesRoutes(core),
     ...contentSearchRoutes(core),
     ...revisionsRoutes(core),

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { AdminHold, DatabaseFileStatus } from './erase.ts';
+import { AdminFreeze } from './freezes.ts';
 import { Reindexing } from './jobs.ts';
 import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
@@ -95,6 +96,7 @@ export const AdminStatus = strictObject({
   holds: Type.Array(AdminHold, {
     description: 'Work of operators for which the writes of a user wait.',
   }),
+  freezes: Type.Array(AdminFreeze, { description: 'Writes that operators have stopped.' }),
   databaseFile: nullable(DatabaseFileStatus, {
     description: 'null where the database is not a file.',
   }),

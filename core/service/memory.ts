@@ -1,6 +1,7 @@
 import { createErasures } from '../erase/erase.ts';
 import { createRewriter } from '../erase/rewriter.ts';
 import { createFiles } from '../files/files.ts';
+import { createFreezes } from '../files/freezes.ts';
 import { createIdempotency } from '../files/idempotency.ts';
 import { createRestores } from '../history/restore.ts';
 import { createRevisions } from '../history/revisions.ts';
@@ -63,6 +64,7 @@ export function createMemory(
     now,
     lookMs: deps.erasureLookMs,
   });
+  const freezes = createFreezes({ storage, known: knownErasures, ids, now });
   const retention = createRetention({
     storage,
     settings: settings.retention,
@@ -70,5 +72,5 @@ export function createMemory(
     ids,
     log,
   });
-  return { files, idempotency, rewriter, revisions, restores, erasures, retention };
+  return { files, idempotency, rewriter, revisions, restores, erasures, freezes, retention };
 }

@@ -30,6 +30,7 @@ export function createTelemetry(
   const knownErasures = createKnownErasures({
     storage,
     lookMs: erasureLookMs,
+    now,
     onEnd: () => queue.forgetCounts(),
   });
   const queue = createAccessQueue({

@@ -42,7 +42,7 @@ export interface BackgroundFiling {
  * was refused, or for which a model fails, is kept in the inbox as it was said. Nothing is locked while
  * a model thinks; operations are found again by their lines when memory changed meanwhile.
  *
- * Throws `INVALID_CONTENT` for a text that looks like a secret, and `MODEL_FAILED` or `MODEL_TIMEOUT`
+ * Throws `INVALID_CONTENT` for a text that looks like a secret, `WRITES_FROZEN` while writes are stopped, and `MODEL_FAILED` or `MODEL_TIMEOUT`
  * for a request to forget.
  */
 export function createRemember(
@@ -63,6 +63,8 @@ export function createRemember(
       };
       const first = await replay();
       if (first !== null) return first;
+      // Before a model is asked.
+      if (args.dryRun !== true) deps.files.checkWrites(call);
       try {
         const write = (session: Session, plan: Plan) =>
           turns.take(call.userId, () => store(session, plan));

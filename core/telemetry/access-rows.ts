@@ -31,7 +31,7 @@ export function logAccess(
 /** The outcome of an access that failed. */
 export function toOutcome(error: unknown): AccessRecord['outcome'] {
   if (!(error instanceof MemoryError)) return 'error';
-  if (error.code === 'READ_ONLY_SCOPE') return 'denied';
+  if (error.code === 'READ_ONLY_SCOPE' || error.code === 'WRITES_FROZEN') return 'denied';
   return error.code === 'FILE_NOT_FOUND' ? 'not_found' : 'error';
 }
 

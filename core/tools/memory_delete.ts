@@ -14,6 +14,7 @@ export const memoryDelete: ToolDefinition<DeleteArguments, DeleteResult> = {
   errorCodes: [
     'INVALID_PATH',
     'READ_ONLY_SCOPE',
+    'WRITES_FROZEN',
     'FILE_NOT_FOUND',
     'VERSION_CONFLICT',
     'IDEMPOTENCY_KEY_REUSED',

@@ -14,6 +14,7 @@ export const memoryMove: ToolDefinition<MoveArguments, MoveResult> = {
   errorCodes: [
     'INVALID_PATH',
     'READ_ONLY_SCOPE',
+    'WRITES_FROZEN',
     'FILE_NOT_FOUND',
     'VERSION_CONFLICT',
     'QUOTA_EXCEEDED',

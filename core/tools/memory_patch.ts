@@ -14,6 +14,7 @@ export const memoryPatch: ToolDefinition<PatchArguments, PatchResult> = {
     'INVALID_PATH',
     'INVALID_CONTENT',
     'READ_ONLY_SCOPE',
+    'WRITES_FROZEN',
     'FILE_NOT_FOUND',
     'VERSION_CONFLICT',
     'PATCH_NOT_FOUND',

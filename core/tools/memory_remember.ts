@@ -14,6 +14,7 @@ export const memoryRemember: ToolDefinition<RememberArguments, RememberResult> =
   // A model has 120 s for its answer.
   deadlineMs: 150_000,
   errorCodes: [
+    'WRITES_FROZEN',
     'MODEL_NOT_CONFIGURED',
     'MODEL_FAILED',
     'MODEL_TIMEOUT',

@@ -15,6 +15,7 @@ export const memoryWrite: ToolDefinition<WriteArguments, WriteResult> = {
     'INVALID_PATH',
     'INVALID_CONTENT',
     'READ_ONLY_SCOPE',
+    'WRITES_FROZEN',
     'VERSION_CONFLICT',
     'PAYLOAD_TOO_LARGE',
     'QUOTA_EXCEEDED',

@@ -1,4 +1,5 @@
 import type { RunUser } from '../../core/contracts/runs.ts';
+import { ownerOf } from '../../core/plugin.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import type { DreamSettings } from './settings.ts';
 
@@ -6,6 +7,7 @@ import type { DreamSettings } from './settings.ts';
 export const SKIP_REASONS = [
   'disabled',
   'paused',
+  'frozen',
   'no_change',
   'excluded_only',
   'grace',
@@ -24,6 +26,8 @@ export interface Circumstances {
   hasModel: boolean;
   /** The model failed several times in a row, so that no run begins for a while. */
   isModelResting: boolean;
+  /** Whether an operator has stopped what dreams write for a user. */
+  isFrozen(userId: string): boolean;
 }
 
 /** `null` if a run begins for the user at the next tick, else the first reason against it. */
@@ -32,6 +36,7 @@ export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReas
   const { record } = user;
   if (!settings.dream_enabled) return 'disabled';
   if (record?.paused === true) return 'paused';
+  if (circumstances.isFrozen(ownerOf(user.scope))) return 'frozen';
   if (!hasChanged(user)) return hasOtherWrites(user) ? 'excluded_only' : 'no_change';
   const quietSince = user.lastQualifyingAt ?? 0;
   if (now - quietSince < settings.dream_grace_period_minutes * 60_000) return 'grace';

@@ -17,6 +17,17 @@ import { ownerOf } from '../../core/plugin.ts';
 /** Who reads and writes in a run. */
 export const ACTOR = 'dream-agent';
 
+/** Whether an operator has stopped what dreams write for a user, as far as this instance knows. */
+export function isFrozen({ memory }: Pick<Host, 'memory'>, userId: string): boolean {
+  try {
+    memory.checkWrites({ userId, actor: ACTOR });
+    return false;
+  } catch (error) {
+    if (toMemoryError(error).code === 'WRITES_FROZEN') return true;
+    throw error;
+  }
+}
+
 /** What every step of a run needs. */
 export interface RunContext {
   host: Host;

@@ -9,9 +9,11 @@ import { claimLease, type RenewedLease } from './lease.ts';
 import { assertState, toCanceled, toExpired, toQueued } from './life-cycle.ts';
 import { revertRun, type RevertedRun } from './revert-run.ts';
 import {
+  ACTOR,
   type ActiveRun,
   assertOpen,
   finishRun,
+  isFrozen,
   type RunContext,
   Stopped,
   toActiveRun,
@@ -27,7 +29,10 @@ import { ownerOf, parseUserId, toScope } from '../../core/plugin.ts';
 export interface Runs {
   /** Begins a run and resolves when it has ended; with `null` if the user is not due any more. */
   schedule(userId: string, settings: DreamSettings): Promise<RunRecord | null>;
-  /** Begins a run that a person asked for. Resolves once it is queued, before it ends. */
+  /**
+   * Begins a run that a person asked for. Resolves once it is queued, before it ends. Throws
+   * `WRITES_FROZEN` while writes are stopped, unless it is a dry run.
+   */
   request(
     userId: string,
     options: { dryRun: boolean; settings: DreamSettings; caller: AuditCaller },
@@ -100,6 +105,7 @@ export function createRuns(
 
     async request(userId, { dryRun, settings, caller }) {
       if (host.models.model === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
+      if (!dryRun) host.memory.checkWrites({ userId, actor: ACTOR });
       const options = { origin: 'manual', dryRun, settings, caller } as const;
       const begun = await beginRun(context, userId, options);
       if (begun === null) throw new MemoryError('DREAM_RUNNING');
@@ -178,7 +184,13 @@ async function beginRun(
     if (origin === 'schedule') {
       // Another instance may have been here since the user was looked up.
       const isModelResting = breaker.pauseMs > 0;
-      const circumstances = { settings, now, hasModel: host.models.model !== null, isModelResting };
+      const circumstances = {
+        settings,
+        now,
+        hasModel: host.models.model !== null,
+        isModelResting,
+        isFrozen: (id: string) => isFrozen(host, id),
+      };
       if (user === null || judgeUser(user, circumstances) !== null) {
         await lease.release();
         return null;

@@ -4,6 +4,7 @@ import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { judgeUser, type SkipReason } from './eligibility.ts';
 import { claimLease, type RenewedLease } from './lease.ts';
+import { isFrozen } from './run.ts';
 import type { Runs } from './runs.ts';
 import type { DreamSettings, SettingsReader } from './settings.ts';
 import { ownerOf } from '../../core/plugin.ts';
@@ -150,6 +151,7 @@ export function createScheduler(deps: {
           now: host.now(),
           hasModel: true,
           isModelResting: breaker.pauseMs > 0,
+          isFrozen: (userId) => isFrozen(host, userId),
         });
         if (reason !== null) {
           report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;

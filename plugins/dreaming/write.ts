@@ -119,6 +119,7 @@ export async function commitWrite<R>(
         actor: ACTOR,
         tool: 'memory_patch',
         guards: [lease.guard, ...budget],
+        isOperators: request.maxWrites === null,
         with(written, current) {
           const paths = written.filter(({ unchanged }) => !unchanged).map(({ path }) => path);
           const { result, ...changes } = end(toRows(current, states), { ...outcome, paths });
@@ -177,6 +178,7 @@ function toHeld({ applied }: WritePlan, why: string): WrittenOperations {
 }
 
 const REFUSALS: ReadonlySet<string> = new Set([
+  'WRITES_FROZEN',
   'VERSION_CONFLICT',
   'QUOTA_EXCEEDED',
   'PAYLOAD_TOO_LARGE',

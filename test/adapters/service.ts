@@ -17,6 +17,8 @@ export interface ServedService {
   readonly tools: TypedToolRunner;
   readonly url: string;
   client(options?: Partial<MemoryClientOptions>): MemoryClient;
+  /** Posts to the admin API. */
+  post(path: string, body: object): Promise<Response>;
   /** An answer of the admin API. */
   read(path: string): Promise<Record<string, unknown>>;
   /** The items of one of the admin API’s lists. */
@@ -49,6 +51,12 @@ export async function openService(
   return {
     tools: service.tools,
     url,
+    post: (path, body) =>
+      fetch(`${url}/v1/admin/${path}`, {
+        method: 'POST',
+        headers: { 'x-admin-secret': ADMIN_SECRET, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
     client: (options) => new MemoryClient({ baseUrl: url, apiKey: API_KEY, ...options }),
     read,
     admin: async (path) => (await read(path))['items'] as Record<string, unknown>[],

@@ -55,6 +55,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
       contentType: 'application/x-ndjson; charset=utf-8',
       deadlineMs: null,
       errorCodes: [
+        'WRITES_FROZEN',
         'INVALID_ARCHIVE',
         'INVALID_USER_ID',
         'IMPORT_CONFLICT',

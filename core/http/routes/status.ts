@@ -20,6 +20,7 @@ type StatusCore = Pick<
   | 'reindex'
   | 'embeddings'
   | 'rewriter'
+  | 'freezes'
   | 'now'
   | 'state'
 >;
@@ -47,7 +48,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: AdminStatus,
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools, progress, writes, waiting, holds, databaseFile] =
+        const [described, filesBehind, tools, progress, writes, waiting, holds, databaseFile, freezes] =
           await Promise.all([
             storage.describe(),
             storage.files.countBehind(),
@@ -57,6 +58,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             storage.runs?.of(DREAMING).countWaiting() ?? 0,
             storage.holds?.list(MAX_HOLDS) ?? [],
             core.rewriter.status(),
+            core.freezes.list(),
           ]);
         return {
           version,
@@ -90,6 +92,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             progressAt: toTime(hold.progressAt),
             isStalled: isStalled(hold, core.now()),
           })),
+          freezes,
           databaseFile,
           toolsApi: toToggle(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),
           tools: tools.map(({ name, available }) => ({ name, available })),

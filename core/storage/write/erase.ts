@@ -2,10 +2,13 @@ import type { ErasureStore } from '../../contracts/erasure.ts';
 import type { HoldRecord, ScopeKey, ScopeState } from '../../contracts/records.ts';
 import type { Current } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
+import { FREEZE_PREFIX, fromFreezeSetting, MAX_FREEZES } from '../../files/freeze.ts';
 import { assertScope, SHARED } from '../../files/paths.ts';
+import type { Connection } from '../dialect.ts';
 import { listHolds } from '../read/holds.ts';
 import { parseIdBytes } from '../schema/ids.ts';
-import { AUDIT_ROWS } from '../schema/records.ts';
+import { successorOf } from '../read/text-range.ts';
+import { AUDIT_ROWS, SETTINGS } from '../schema/records.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { StoreDatabase } from '../store-database.ts';
@@ -57,7 +60,12 @@ function createErasureReads(
           number: toInteger(row['erasure_number']),
         }));
         const holds = await listHolds(connection, MAX_HOLDS);
-        return { latest, erased, holds: holds.filter(({ kind }) => kind === 'erase') };
+        return {
+          latest,
+          erased,
+          holds: holds.filter(({ kind }) => kind === 'erase'),
+          ...(await readFreezes(connection)),
+        };
       }),
 
     erasedAt: (scope) =>
@@ -73,6 +81,22 @@ function createErasureReads(
       assertScope(scope);
       return await database.read((connection) => countUserRows(connection, scope));
     },
+  };
+}
+
+/** Freezes by key, with the database's clock. */
+async function readFreezes(
+  connection: Connection,
+): Promise<Pick<Awaited<ReturnType<ErasureStore['look']>>, 'freezes' | 'now'>> {
+  const rows = await connection.all(
+    `select \`key\`, value, ${connection.dialect.nowMs} as now_ms from svc_config` +
+      ' where `key` >= ? and `key` < ? order by `key` limit ?',
+    [FREEZE_PREFIX, successorOf(FREEZE_PREFIX), 2 * MAX_FREEZES],
+  );
+  const settings = rows.map((row) => SETTINGS.toRecord(row));
+  return {
+    freezes: settings.flatMap(({ key, value }) => fromFreezeSetting(key, value) ?? []),
+    now: toIntegerOrNull(rows[0]?.['now_ms']),
   };
 }
 

@@ -6,6 +6,7 @@ import { parseInboxLine, QUEUED, type SaidFact } from '../../edits/inbox-line.ts
 import { parseInSteps } from '../../edits/markdown.ts';
 import { toMemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
+import { isFrozen } from '../../files/freeze.ts';
 import { toInboxNumber } from '../../files/inbox-path.ts';
 import {
   belowUser,
@@ -94,6 +95,7 @@ export function createFiling(deps: FilingDependencies): Filing {
         const found = await findQueued(remember, userId);
         if (found === null) return true;
         deps.checkUser(parseUserId(userId));
+        remember.files.checkWrites({ userId, actor: FILING_ACTOR });
         const context = contexts.get(keyOf(userId, found.said)) ?? null;
         const line = { userId, ...found, context };
         const fate = await inCall(deps, { userId, signal }, (call) =>
@@ -103,6 +105,10 @@ export function createFiling(deps: FilingDependencies): Filing {
         log.debug({ fate }, 'a line of the inbox was filed');
         if (!(await leases.renew(name, fence, LEASE_MS))) return false;
       }
+    } catch (error) {
+      // No failure: the line has its turn soon after the freeze has ended.
+      if (isFrozen(error)) return false;
+      throw error;
     } finally {
       await leases.release(name, fence).catch(() => undefined);
     }

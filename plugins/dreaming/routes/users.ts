@@ -8,6 +8,7 @@ import { adminRoute } from '../../../core/schemas/define-route.ts';
 import { AdminDreamRunDetail } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';
 import type { Circumstances } from '../eligibility.ts';
+import { isFrozen } from '../run.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toUserView } from '../views.ts';
@@ -37,6 +38,7 @@ export function usersRoutes(
       now: host.now(),
       hasModel: host.models.model !== null,
       isModelResting: options.isModelResting(),
+      isFrozen: (userId) => isFrozen(host, userId),
     };
   }
 
@@ -144,7 +146,7 @@ function runRoute({ host, settings, runs }: UsersRoutesOptions): RouteDefinition
     }),
     resultSchema: AdminDreamRunDetail,
     status: 202,
-    errorCodes: ['INVALID_USER_ID', 'DREAM_RUNNING', 'MODEL_NOT_CONFIGURED', 'QUOTA_EXCEEDED'],
+    errorCodes: ['INVALID_USER_ID', 'DREAM_RUNNING', 'MODEL_NOT_CONFIGURED', 'QUOTA_EXCEEDED', 'WRITES_FROZEN'],
     async handle({ params, body, address, traceId }) {
       const userId = parseUserId(params['userId']);
       const begun = await runs.request(userId, {

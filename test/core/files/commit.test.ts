@@ -39,7 +39,7 @@ async function openCommit({ tries = 1 } = {}) {
     },
   };
   const ids = createIdSource(clock.now);
-  const erasures = createKnownErasures({ storage, onEnd: () => Promise.resolve() });
+  const erasures = createKnownErasures({ storage, now: Date.now, onEnd: () => Promise.resolve() });
   await erasures.look();
   const commit = createCommit({
     storage: recording,

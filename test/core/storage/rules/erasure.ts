@@ -83,6 +83,8 @@ export function erasureCases(): StorageCase[] {
           latest: begun.number,
           erased: [{ scope: 'u:alice', number: begun.number }],
           holds: [hold],
+          freezes: [],
+          now: null,
         });
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt);
         const seen = await storage.mutate({ scopes: ['u:alice'], files: [] }, ({ scope }) => ({
@@ -113,7 +115,13 @@ export function erasureCases(): StorageCase[] {
         const end = { at: hold.progressAt + 9, audit: auditRow({}), details: () => ({}) };
         const { number = 0 } = (await erasure.end(hold, end)) ?? {};
         assert.equal(number, begun.number + 1);
-        assert.deepEqual(await erasure.look(number), { latest: number, erased: [], holds: [] });
+        assert.deepEqual(await erasure.look(number), {
+          latest: number,
+          erased: [],
+          holds: [],
+          freezes: [],
+          now: null,
+        });
         assert.deepEqual(await storage.holds?.list(9), []);
         assert.deepEqual(await erasure.count('u:alice'), {});
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt + 9);

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import type { RouteDefinition } from '../../contracts/route.ts';
+import { adminRoute } from '../../schemas/define-route.ts';
+import { AdminFreeze, FreezeRequest } from '../../schemas/freezes.ts';
+import { strictObject } from '../../schemas/shapes.ts';
+import type { Core } from '../../service.ts';
+import { toCaller } from '../caller.ts';
+
+/** Stops writes for a while, and allows them again. */
+export function freezesRoutes({ freezes }: Pick<Core, 'freezes'>): RouteDefinition[] {
+  return [
+    adminRoute('Freezes', {
+      tagDescription: 'Stop the writes of a user, of an actor, or all, while you look into something.',
+      method: 'POST',
+      path: '/v1/admin/freeze',
+      summary: 'Stop writes for a while',
+      description:
+        'Writes of tools, memory_remember, dreams and imports there get 403 WRITES_FROZEN, here at once and on other instances within a second. Reads go on, and so does what an operator does: edit, apply, restore, revert, redact, erase. It ends by itself after minutes.',
+      bodySchema: FreezeRequest,
+      resultSchema: AdminFreeze,
+      status: 201,
+      errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED'],
+      handle: (request) => freezes.freeze(request.body, toCaller(request)),
+    }),
+    adminRoute('Freezes', {
+      method: 'GET',
+      path: '/v1/admin/freezes',
+      summary: 'List the freezes in force',
+      description: 'Oldest first; those that are over are not listed.',
+      resultSchema: strictObject({ items: Type.Array(AdminFreeze) }),
+      handle: async () => ({ items: await freezes.list() }),
+    }),
+    adminRoute('Freezes', {
+      method: 'DELETE',
+      path: '/v1/admin/freezes/:id',
+      summary: 'Allow writes again',
+      description:
+        'Ends a freeze before its time, and answers with it. Writes that another freeze stops stay stopped.',
+      resultSchema: AdminFreeze,
+      errorCodes: ['FREEZE_NOT_FOUND'],
+      handle: (request) => freezes.thaw(request.params['id'] ?? '', toCaller(request)),
+    }),
+  ];
+}
