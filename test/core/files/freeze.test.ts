@@ -128,7 +128,7 @@ describe('what an operator does while writes are stopped', () => {
     const time = new Date(clock.now()).toISOString();
     clock.advance(1_000);
     await core.files.delete(path, {}, operator);
-    await core.restores.restore('alice', { at: time, reason: 'back' }, operator);
+    await core.restores.restore('alice', { at: time }, operator);
     await core.revisions.redact(revisionId, { reason: 'a name' }, operator);
     expect((await core.storage.files.get({ scope: 'u:alice', path: 'a.md' }))?.content).toBe('one\n');
   });
