@@ -27,8 +27,7 @@ async function run({ flags, argument, ...context }: CommandContext): Promise<voi
   const loaded = await loadConfig(context);
   const [userId, actor] = [flags.get('user'), flags.get('actor')];
   const ended = await withAdminApi(loaded, async (api) => {
-    const end = (id: string) =>
-      api.ask<AdminFreeze>('DELETE', `freezes/${encodeURIComponent(id)}`);
+    const end = (id: string) => api.ask<AdminFreeze>('DELETE', `freezes/${encodeURIComponent(id)}`);
     if (argument !== null) return [await end(argument)];
     const items = await listFreezes(api);
     const meant = items.filter(

@@ -1,9 +1,5 @@
 import type { Storage } from '../contracts/storage.ts';
-import {
-  FREEZE_PREFIX,
-  fromFreezeSetting,
-  toFreezeSetting,
-} from '../files/freeze.ts';
+import { FREEZE_PREFIX, fromFreezeSetting, toFreezeSetting } from '../files/freeze.ts';
 
 /** What stands in place of a reason. */
 const ERASED = 'erased';

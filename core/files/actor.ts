@@ -6,7 +6,13 @@ export const OPERATOR_ACTOR = 'admin';
 /** The actor of what an import writes. */
 export const IMPORT_ACTOR = 'import';
 /** Actors that only the service itself uses. */
-const RESERVED = new Set([OPERATOR_ACTOR, 'dream-agent', 'filing-agent', IMPORT_ACTOR, 'playground']);
+const RESERVED = new Set([
+  OPERATOR_ACTOR,
+  'dream-agent',
+  'filing-agent',
+  IMPORT_ACTOR,
+  'playground',
+]);
 
 const DEFAULT_ACTOR = 'agent';
 const MAX_LENGTH = 64;

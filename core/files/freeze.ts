@@ -42,7 +42,10 @@ export function isFrozen(error: unknown): boolean {
 }
 
 /** The setting of a freeze. */
-export function toFreezeSetting({ id, ...value }: FreezeRecord): { key: string; setting: { value: object } } {
+export function toFreezeSetting({ id, ...value }: FreezeRecord): {
+  key: string;
+  setting: { value: object };
+} {
   return { key: toFreezeKey(id), setting: { value } };
 }
 

@@ -10,7 +10,8 @@ import { toCaller } from '../caller.ts';
 export function freezesRoutes({ freezes }: Pick<Core, 'freezes'>): RouteDefinition[] {
   return [
     adminRoute('Freezes', {
-      tagDescription: 'Stop the writes of a user, of an actor, or all, while you look into something.',
+      tagDescription:
+        'Stop the writes of a user, of an actor, or all, while you look into something.',
       method: 'POST',
       path: '/v1/admin/freeze',
       summary: 'Stop writes for a while',

@@ -48,18 +48,27 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: AdminStatus,
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools, progress, writes, waiting, holds, databaseFile, freezes] =
-          await Promise.all([
-            storage.describe(),
-            storage.files.countBehind(),
-            core.tools.listTools(),
-            core.embeddings?.progress() ?? null,
-            core.writeHealth.check(),
-            storage.runs?.of(DREAMING).countWaiting() ?? 0,
-            storage.holds?.list(MAX_HOLDS) ?? [],
-            core.rewriter.status(),
-            core.freezes.list(),
-          ]);
+        const [
+          described,
+          filesBehind,
+          tools,
+          progress,
+          writes,
+          waiting,
+          holds,
+          databaseFile,
+          freezes,
+        ] = await Promise.all([
+          storage.describe(),
+          storage.files.countBehind(),
+          core.tools.listTools(),
+          core.embeddings?.progress() ?? null,
+          core.writeHealth.check(),
+          storage.runs?.of(DREAMING).countWaiting() ?? 0,
+          storage.holds?.list(MAX_HOLDS) ?? [],
+          core.rewriter.status(),
+          core.freezes.list(),
+        ]);
         return {
           version,
           node: process.versions.node,

@@ -146,7 +146,13 @@ function runRoute({ host, settings, runs }: UsersRoutesOptions): RouteDefinition
     }),
     resultSchema: AdminDreamRunDetail,
     status: 202,
-    errorCodes: ['INVALID_USER_ID', 'DREAM_RUNNING', 'MODEL_NOT_CONFIGURED', 'QUOTA_EXCEEDED', 'WRITES_FROZEN'],
+    errorCodes: [
+      'INVALID_USER_ID',
+      'DREAM_RUNNING',
+      'MODEL_NOT_CONFIGURED',
+      'QUOTA_EXCEEDED',
+      'WRITES_FROZEN',
+    ],
     async handle({ params, body, address, traceId }) {
       const userId = parseUserId(params['userId']);
       const begun = await runs.request(userId, {

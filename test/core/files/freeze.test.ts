@@ -47,7 +47,9 @@ describe('whose writes are stopped', () => {
     const core = await open();
     await freeze(core, { actor: 'billing-bot' });
     for (const userId of ['alice', 'bob']) {
-      expect(await rejection(write(core, userId, 'user/a.md', 'billing-bot'))).toMatchObject(frozen);
+      expect(await rejection(write(core, userId, 'user/a.md', 'billing-bot'))).toMatchObject(
+        frozen,
+      );
       await write(core, userId, 'user/a.md', 'billing');
     }
   });
@@ -130,7 +132,9 @@ describe('what an operator does while writes are stopped', () => {
     await core.files.delete(path, {}, operator);
     await core.restores.restore('alice', { at: time }, operator);
     await core.revisions.redact(revisionId, { reason: 'a name' }, operator);
-    expect((await core.storage.files.get({ scope: 'u:alice', path: 'a.md' }))?.content).toBe('one\n');
+    expect((await core.storage.files.get({ scope: 'u:alice', path: 'a.md' }))?.content).toBe(
+      'one\n',
+    );
   });
 
   it('erases the user, who stays stopped; the reason goes', async () => {

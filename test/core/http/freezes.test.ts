@@ -91,9 +91,9 @@ describe('POST /v1/admin/freeze', () => {
   it('needs the admin secret', async () => {
     const { server } = await open();
     const body = { ...why, all: true };
-    expect((await server.request('POST', '/v1/admin/freeze', { headers: asAgent, body })).status).toBe(
-      401,
-    );
+    expect(
+      (await server.request('POST', '/v1/admin/freeze', { headers: asAgent, body })).status,
+    ).toBe(401);
   });
 });
 
@@ -109,7 +109,10 @@ describe('memory_remember while writes are stopped', () => {
       headers: asAdmin,
       body: { ...why, userId: 'alice' },
     });
-    const { status, json } = await service.execute('memory_remember', { text: 'Likes rain.', wait });
+    const { status, json } = await service.execute('memory_remember', {
+      text: 'Likes rain.',
+      wait,
+    });
     expect([status, json.error.code]).toEqual([403, 'WRITES_FROZEN']);
     expect(service.asked).toEqual([]);
     expect(await service.read('user/inbox.md')).toBeNull();

@@ -19,7 +19,8 @@ async function open() {
   service.say(merging);
   await service.write('alice', PATH, TWICE);
   const freeze = async (target: object) =>
-    (await service.admin('POST', 'freeze', { ...target, reason: 'an incident', minutes: 600 })).json;
+    (await service.admin('POST', 'freeze', { ...target, reason: 'an incident', minutes: 600 }))
+      .json;
   return { ...service, freeze };
 }
 
