@@ -5,6 +5,7 @@ import type {
   AdminFile,
   AdminFileAnswer,
   AdminFolder,
+  AdminFreeze,
   AdminPutAnswer,
   AdminRevision,
   AdminRevisionDetail,
@@ -16,6 +17,7 @@ import type {
   ContentSearchAnswer,
   EraseAnswer,
   EraseRequest,
+  FreezeRequest,
   ImportedFile,
   ImportSummary,
   ListAnswer,
@@ -143,6 +145,11 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
 
   return {
     status: (signal?: AbortSignal) => get<AdminStatus>('/v1/admin/status', {}, signal),
+    freezes: (signal?: AbortSignal) =>
+      get<{ items: AdminFreeze[] }>('/v1/admin/freezes', {}, signal),
+    freeze: (body: FreezeRequest) => ask<AdminFreeze>('POST', '/v1/admin/freeze', { body }),
+    thaw: (id: string) =>
+      ask<AdminFreeze>('DELETE', `/v1/admin/freezes/${encodeURIComponent(id)}`),
     users: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminUser>>('/v1/admin/users', query, signal),
 

@@ -13,6 +13,7 @@ export type * from '../schemas/dreams.ts';
 export type * from '../schemas/erase.ts';
 export type * from '../schemas/events.ts';
 export type * from '../schemas/files.ts';
+export type * from '../schemas/freezes.ts';
 export type * from '../schemas/jobs.ts';
 export type * from '../schemas/observability.ts';
 export type * from '../schemas/revisions.ts';
