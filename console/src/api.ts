@@ -148,8 +148,7 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
     freezes: (signal?: AbortSignal) =>
       get<{ items: AdminFreeze[] }>('/v1/admin/freezes', {}, signal),
     freeze: (body: FreezeRequest) => ask<AdminFreeze>('POST', '/v1/admin/freeze', { body }),
-    thaw: (id: string) =>
-      ask<AdminFreeze>('DELETE', `/v1/admin/freezes/${encodeURIComponent(id)}`),
+    thaw: (id: string) => ask<AdminFreeze>('DELETE', `/v1/admin/freezes/${encodeURIComponent(id)}`),
     users: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminUser>>('/v1/admin/users', query, signal),
 
