@@ -31,6 +31,8 @@ import type {
   RevertSelection,
   RevertWritesAnswer,
   SkippedItem,
+  TextSearchAnswer,
+  TextSearchRequest,
   ToolAnswer,
 } from '../../core/contracts/admin.ts';
 import type { ToolDescription } from '../../core/contracts/tool.ts';
@@ -180,6 +182,10 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
     /** Files whose content has the words; see `GET /v1/admin/search`. */
     searchContents: (query: Query, signal?: AbortSignal) =>
       get<ContentSearchAnswer>('/v1/admin/search', query, signal),
+
+    /** Files whose versions have a text: it is in the body, so that no address has it. */
+    searchTexts: (body: TextSearchRequest, signal: AbortSignal) =>
+      ask<TextSearchAnswer>('POST', '/v1/admin/search', { body, signal }),
 
     revisions: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminRevision>>('/v1/admin/revisions', query, signal),

@@ -17,3 +17,16 @@ export function markWords(text: string, words: string): MarkedPart[] {
     .map((part, index) => ({ text: part, isMarked: index % 2 === 1 }))
     .filter((part) => part.text !== '');
 }
+
+/** Splits a line at an exact text; of a text over several lines, at the part in the first one. */
+export function markText(line: string, text: string): MarkedPart[] {
+  const [first = ''] = text.split('\n');
+  if (first === '') return [{ text: line, isMarked: false }];
+  return line
+    .split(first)
+    .flatMap((part, at) => [
+      ...(at === 0 ? [] : [{ text: first, isMarked: true }]),
+      { text: part, isMarked: false },
+    ])
+    .filter((part) => part.text !== '');
+}
