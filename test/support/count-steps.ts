@@ -52,3 +52,33 @@ export function countMatched(run: () => unknown): number {
   }
   return steps;
 }
+
+/** Counts the elements of arrays that look-ups pass: `some`, `every`, `find`, `includes` and their like. */
+export async function countVisited(run: () => Promise<unknown>): Promise<number> {
+  const prototype = Array.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
+  let visited = 0;
+  const names = ['some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex'];
+  const plain = ['includes', 'indexOf', 'lastIndexOf'];
+  const originals = [...names, ...plain].map((name) => [name, prototype[name]] as const);
+  for (const [name, original] of originals) {
+    prototype[name] = function (this: unknown[], ...args) {
+      const [wanted, ...rest] = args;
+      if (typeof wanted !== 'function' || plain.includes(name)) {
+        // At worst.
+        visited += this.length;
+        return original?.call(this, ...args);
+      }
+      const test = (...values: unknown[]) => {
+        visited += 1;
+        return Reflect.apply(wanted as () => unknown, rest[0], values);
+      };
+      return original?.call(this, test, ...rest);
+    };
+  }
+  try {
+    await run();
+  } finally {
+    Object.assign(prototype, Object.fromEntries(originals));
+  }
+  return visited;
+}
