@@ -2,7 +2,14 @@
 
 import { spawnSync } from 'node:child_process';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** The first one has no user interface, and takes a third less processor time than the others. */
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
 
 /**
  * Where a Chromium of this machine is, or `null`. `CHROMIUM_PATH` names one that is elsewhere.

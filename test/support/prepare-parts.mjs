@@ -39,7 +39,14 @@ const PARTS = [
   {
     name: 'Chromium',
     find: () => findChromium() !== null,
-    debian: ['chromium'],
+    debian: ['chromium-headless-shell'],
+  },
+  {
+    name: 'Chromium without a user interface',
+    // Any other one will do, and takes longer.
+    find: () => 'CHROMIUM_PATH' in process.env || /shell$/.test(findChromium() ?? ''),
+    debian: ['chromium-headless-shell'],
+    isOptional: true,
   },
   {
     name: 'strace',
@@ -77,7 +84,8 @@ const CLUSTER_PARTS = [
 export async function prepareParts({ isCluster = false, isRules = false } = {}) {
   const needed = isRules ? PARTS.filter(({ name }) => name === 'MariaDB') : PARTS;
   const parts = isCluster ? [...needed, ...CLUSTER_PARTS] : needed;
-  const packages = parts.filter((part) => !part.find()).flatMap((part) => part.debian);
+  const missing = parts.filter((part) => !part.find());
+  const packages = [...new Set(missing.flatMap((part) => part.debian))];
   if (packages.length === 0) return;
   const install = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version');
