@@ -152,7 +152,7 @@ module.exports = {
       name: 'only-declared-packages',
       severity: 'error',
       // The build's own step, which is not published.
-      from: { path: '^(core|plugins|adapters)/', pathNot: '^core/build/bundle-typebox\\.mjs$' },
+      from: { path: '^(core|plugins|adapters)/', pathNot: '^core/build/bundle\\.mjs$' },
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['type-only', 'npm-peer'],

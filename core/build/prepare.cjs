@@ -132,7 +132,7 @@ async function buildService() {
       'false',
     ];
     await build(args);
-    await build([path.join(__dirname, 'bundle-typebox.mjs'), target]);
+    await build([path.join(__dirname, 'bundle.mjs'), target]);
     fs.mkdirSync(path.join(root, 'dist'), { recursive: true });
     for (const name of ['core', 'plugins', 'adapters']) {
       const folder = path.join(root, 'dist', name);

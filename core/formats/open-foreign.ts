@@ -13,10 +13,10 @@ export interface ForeignArchive extends Pick<ConvertedExport, 'from' | 'items' |
   skipped: readonly SkippedItem[];
 }
 
-/** Beside this file. For the sources it is the built one: Node runs no TypeScript in a thread. */
+/** For the sources it is the built one: Node runs no TypeScript in a thread. */
 const THREAD = import.meta.url.endsWith('.ts')
   ? '../../dist/core/formats/thread.js'
-  : './thread.js';
+  : '../formats/thread.js';
 
 /** JSON of 32 MB that is nested without end takes more, and would end the process. */
 const THREAD_MB = 1_024;

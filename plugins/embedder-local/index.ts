@@ -137,10 +137,10 @@ function readDimensions(folder: string | null, name: string): number {
   throw new ConfigError('dimensions', `dimensions is missing: config.json has no hidden_size`);
 }
 
-/** Beside this file. For the sources it is the built one: Node runs no TypeScript in a thread. */
+/** For the sources it is the built one: Node runs no TypeScript in a thread. */
 const WORKER = import.meta.url.endsWith('.ts')
   ? '../../dist/plugins/embedder-local/worker.js'
-  : './worker.js';
+  : '../embedder-local/worker.js';
 
 interface Pending {
   done(vectors: Float32Array[]): void;
