@@ -83,7 +83,6 @@ function readExports() {
 async function join(input) {
   const result = await build({
     configFile: false,
-    root: path.resolve(folder),
     logLevel: 'warn',
     ssr: { noExternal: [TYPEBOX] },
     build: {
@@ -93,6 +92,8 @@ async function join(input) {
       copyPublicDir: false,
       minify: false,
       rolldownOptions: {
+        // For the paths in comments.
+        cwd: path.resolve(folder),
         input,
         preserveEntrySignatures: 'strict',
         output: {
