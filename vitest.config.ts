@@ -15,8 +15,8 @@ const ON_EACH_DATABASE = [
 const ON_BOTH_DATABASES = [
   'test/core/erase/{erase,order}.test.ts',
   'test/core/files/{commit,freeze,idempotency}.test.ts',
-  'test/core/history/time-travel.test.ts',
-  'test/core/http/influence.test.ts',
+  'test/core/history/{redact-text,time-travel}.test.ts',
+  'test/core/http/{influence,text-search}.test.ts',
   'test/core/maintenance/retention.test.ts',
   'test/core/search/index/indexer.test.ts',
   'test/core/storage/schema/earlier-schemas.test.ts',
@@ -87,7 +87,8 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
 const ON_POSTGRES_FOR_RELEASE = [
   'test/core/erase/order.test.ts',
   'test/core/files/{commit,files,freeze,idempotency}.test.ts',
-  'test/core/history/{blame,time-travel}.test.ts',
+  'test/core/history/{blame,redact-text,time-travel}.test.ts',
+  'test/core/http/text-search.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/find.test.ts',
   'test/core/telemetry/access-log.test.ts',

@@ -15,7 +15,7 @@ import type { AuditCaller } from '../contracts/plugin.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { chunk } from '../lists/group-by.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
-import { hashRow } from '../history/chain.ts';
+import { chainedHash } from '../history/chain.ts';
 import { toChainStart, walkChain } from '../history/walk-chain.ts';
 import { type Revisions, toAdminRevision } from '../history/revisions.ts';
 import type { IdSource } from '../ids/ids.ts';
@@ -239,10 +239,17 @@ async function* packChain(
     const isExported =
       versions !== undefined && version >= versions.oldest && version <= versions.newest;
     if (isExported && !isBase) continue;
-    const rowHash = entry.type === 'kept' ? hashRow(entry) : entry.rowHash;
+    const rowHash = entry.type === 'kept' ? chainedHash(entry) : entry.rowHash;
     if (lines.length >= PART_LINES) yield pack(false);
     const base = isBase ? toBase(entry, versions) : null;
-    const line: ChainLine = { id, previousHash: place.hash, rowHash, ...(base && { base }) };
+    const shown = entry.type === 'pruned' ? entry.shown : null;
+    const line: ChainLine = {
+      id,
+      previousHash: place.hash,
+      rowHash,
+      ...(base && { base }),
+      ...(shown && { shown: [...shown] }),
+    };
     lines.push(JSON.stringify(line));
   }
   yield pack(true);
@@ -287,6 +294,7 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
           previousHash: revision.previousHash,
           chainHash: revision.chainHash,
           hashFormat: revision.hashFormat as NonNullable<HistoryLine['hashFormat']>,
+          rowHash: revision.rowHash,
           existedBefore: revision.existedBefore,
           existsAfter: revision.existsAfter,
           delta: step.delta === null ? null : decodeDelta(step.delta),

@@ -1,7 +1,16 @@
-import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
+import type { RevisionRecord, ScopeKey, ShownRow } from '../contracts/records.ts';
 import type { MemoryError } from '../errors.ts';
 import { hashText } from '../files/content.ts';
-import { type Base, chainStart, checkChained, hashBase, linkHash } from '../history/chain.ts';
+import {
+  type Base,
+  chainStart,
+  checkChained,
+  hashBase,
+  hashRedaction,
+  hashRow,
+  linkHash,
+  NOT_LISTED,
+} from '../history/chain.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { isUuid7 } from '../ids/ids.ts';
 import type { Pause } from '../time/pause.ts';
@@ -17,6 +26,7 @@ interface AbsentRevision {
   /** Of which file it has the hash of the oldest content; `null` for a revision. */
   base: Pick<Base, 'path' | 'version' | 'contentHash'> | null;
   contentSalt: string | null;
+  shown: readonly ShownRow[] | null;
 }
 
 type ArchivedBase = NonNullable<ChainLine['base']>;
@@ -48,6 +58,8 @@ export class ChainReader {
   readonly #links = new ChainLinks();
   /** The oldest contents of files whose earlier revisions are pruned, by path. */
   readonly #oldest = new Map<string, { version: number; contentHash: string }>();
+  /** Rows that redactions changed: their hashes now, by redaction and row. */
+  readonly #changed = new Map<string, string>();
   #parts = 0;
   #newest = '';
   #lastAbsent = '';
@@ -77,6 +89,8 @@ export class ChainReader {
     if (wrong !== null) {
       throw invalidArchive(`Version ${version} of ${quote(path)} was changed: it ${wrong}.`);
     }
+    const { redactionId } = revision;
+    if (redactionId !== null) this.#changed.set(`${redactionId} ${id}`, hashRow(revision));
     this.#link(id, { previousHash, chainHash });
   }
 
@@ -93,15 +107,17 @@ export class ChainReader {
         `Part ${head.part} of the chain of ${quote(head.path)} is out of order.`,
       );
     }
-    const absent = lines.map(({ id, previousHash, rowHash, base }) => {
+    const absent = lines.map(({ id, previousHash, rowHash, base, shown = null }) => {
       if (!isUuid7(id) || id <= this.#lastAbsent || toIdMs(id) > this.#latest) {
         throw invalidArchive(`The chain of ${quote(this.path)} has ids that are not in order.`);
       }
       this.#lastAbsent = id;
       const chainHash = linkHash(previousHash, rowHash);
       this.#link(id, { previousHash, chainHash });
-      if (base === undefined) return { id, rowHash, chainHash, base: null, contentSalt: null };
-      return { id, rowHash, chainHash, ...this.#toBase({ id, rowHash }, base) };
+      if (shown !== null) this.#checkShown(id, { rowHash, shown });
+      const row = { id, rowHash, chainHash, shown };
+      if (base === undefined) return { ...row, base: null, contentSalt: null };
+      return { ...row, ...this.#toBase({ id, rowHash }, base) };
     });
     if (head.last) await this.#finish(head);
     const { scope } = this;
@@ -134,6 +150,15 @@ export class ChainReader {
     );
   }
 
+  /** Checks the rows that a redaction changed last. */
+  #checkShown(id: string, { rowHash, shown }: { rowHash: string; shown: readonly ShownRow[] }) {
+    if (hashRedaction(id, shown) !== rowHash) throw this.#broken();
+    for (const row of shown) {
+      const key = `${id} ${row.id}`;
+      if (this.#changed.get(key) === row.rowHash) this.#changed.delete(key);
+    }
+  }
+
   #link(id: string, hashes: { previousHash: string; chainHash: string } | null): void {
     if (id > this.#newest) this.#newest = id;
     this.#links.add(id, hashes);
@@ -144,6 +169,9 @@ export class ChainReader {
     if (after !== null && (!isUuid7(after) || toIdMs(after) > this.#latest)) throw this.#broken();
     // Later ids must come after it, also where its revision is pruned.
     if (after !== null && after > this.#newest) this.#newest = after;
+    if (this.#changed.size > 0) {
+      throw invalidArchive(`A revision of ${quote(this.path)} ${NOT_LISTED}.`);
+    }
     let place = chainStart(this.scope, after);
     let last = '';
     for await (const { id, previousHash, chainHash } of this.#links.inOrder(this.#pause)) {

@@ -471,6 +471,8 @@ class HistoryReader {
       ...this.key,
       ...line,
       redactedBefore: line.redactedBefore ?? false,
+      redactionId: line.redactionId ?? null,
+      rowHash: line.rowHash ?? null,
       hashFormat: line.hashFormat ?? 1,
       at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),

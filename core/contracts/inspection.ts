@@ -15,6 +15,8 @@ export interface InspectionStore {
     scope: ScopeKey,
     options: { after: string | null; limit: number },
   ): Promise<readonly PrunedRevision[]>;
+  /** One of these; `null` if there is none with the id. */
+  prunedOf(scope: ScopeKey, id: string): Promise<PrunedRevision | null>;
   /** Of these, the ones of a file with the hash of a content, by version ascending. */
   bases?(key: FileKey): Promise<readonly PrunedRevision[]>;
   /**

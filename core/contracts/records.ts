@@ -159,6 +159,8 @@ export interface RevisionRecord extends FileKey, Stored<AdminRevision> {
   chainHash: string | null;
   /** Which fields its row hash covers, and how (core/history/chain.ts). */
   hashFormat: number;
+  /** The row hash that is in the chain, where a redaction has changed the row since; else `null`. */
+  rowHash: string | null;
   /** Whether the file existed before, and after. */
   existedBefore: boolean;
   existsAfter: boolean;
@@ -179,8 +181,8 @@ export type NewRevision = RevisionRecord & Omit<RevisionStep, 'version' | 'exist
 
 /**
  * What is kept of a pruned revision, so that the chain of its scope can be recomputed. A prune also adds
- * one row for each file with the hash of its base: the text before the oldest revision that stays. See
- * core/history/chain.ts.
+ * one row for each file with the hash of its base: the text before the oldest revision that stays. A
+ * redaction that replaces a text in past versions adds one, too. See core/history/chain.ts.
  */
 export interface PrunedRevision extends Pick<
   RevisionRecord,
@@ -194,7 +196,12 @@ export interface PrunedRevision extends Pick<
    */
   contentHash: string | null;
   contentSalt: string | null;
+  /** Of a redaction: the rows that it changed, as they are shown since. `null` for other entries. */
+  shown: readonly ShownRow[] | null;
 }
+
+/** A revision's row as a redaction left it. */
+export type ShownRow = Pick<PrunedRevision, 'id' | 'rowHash'>;
 
 /** One access of one file (or one listing of a prefix). */
 export interface AccessRecord extends FileKey, Omit<Stored<AdminAccess>, 'lines'> {

@@ -261,6 +261,8 @@ export interface Changes {
   holds?: readonly { scope: ScopeKey; hold: HoldRecord | null }[];
   /** Rows to replace of {@link MutateRequest.past}: what a redaction changes of them. */
   past?: readonly NewRevision[];
+  /** Versions whose texts are gone: what prunes left of their hashes goes, too. */
+  uncovered?: readonly { scope: ScopeKey; fileNo: number; from: number; upTo: number }[];
   /** Removes the rows of {@link MutateRequest.range}. */
   removesRange?: boolean;
 }
@@ -447,8 +449,26 @@ export interface AccessFilter
   actions?: readonly AccessAction[] | null;
 }
 
+/** Records that may quote memory, and how a redaction changes them. */
+export interface RecordTexts {
+  /** Events of tool calls, answers kept for repeated calls, or runs of dreaming and plugins. */
+  kind: 'events' | 'answers' | 'runs';
+  /** Changes texts in the records of a scope, row by row. Returns how many rows change. */
+  change(
+    scope: ScopeKey,
+    options: {
+      inText(text: string): string;
+      inJson(json: string): string;
+      /** Counts alone. */
+      dryRun: boolean;
+    },
+  ): Promise<Record<RecordTexts['kind'], number>>;
+}
+
 /** Access rows of reads, and events: written in batches behind the answers. */
 export interface LogStore {
+  /** Admin: for a redaction. */
+  changeTexts: RecordTexts['change'];
   /** Writes a batch, and counts its reads in the files' statistics. */
   append(batch: LogBatch): Promise<void>;
   /** Admin. The page key is `[id]`. */

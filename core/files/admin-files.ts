@@ -3,8 +3,9 @@ import type { AuditCaller } from '../contracts/plugin.ts';
 import type { FileKey } from '../contracts/records.ts';
 import type { Guard } from '../contracts/storage.ts';
 import { noTrace } from '../telemetry/tracer.ts';
+import { MemoryError } from '../errors.ts';
 import { OPERATOR_ACTOR } from './actor.ts';
-import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
+import type { Commit, CommitDependencies, PastChange, WrittenRun } from './commit.ts';
 import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';
 import {
@@ -51,6 +52,21 @@ export interface AdminFiles {
     options: RestoreOptions,
     caller: AuditCaller,
   ): Promise<AdminWritten[]>;
+  /**
+   * Replaces past versions of a file and, where `content` is given, its present content by a revision with
+   * the action `redact`. Returns its version; `null` if the present content stays.
+   */
+  redact(key: FileKey, redaction: PresentRedaction, caller: AuditCaller): Promise<number | null>;
+}
+
+/** What a redaction does to a file. */
+export interface PresentRedaction {
+  /** What the file has instead; `null` if its present content stays. */
+  content: string | null;
+  reason: string;
+  /** The version that the plan was made from, deleted or not. */
+  version: number;
+  past: PastChange;
 }
 
 /** How earlier contents are restored. */
@@ -98,6 +114,28 @@ export function createAdminFiles(
         draft.expectVersion(key, change.ifVersion);
         return { key, ...draft.put(key, deletion('delete', checkReason(change.reason))) };
       });
+    },
+
+    async redact(key, { content, reason, version, past }, { address: _address, traceId }) {
+      const trace = noTrace(traceId, undefined);
+      const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, trace };
+      const write = {
+        keys: [key],
+        caller,
+        toPath: toPhysicalPath,
+        triggersDream: false,
+        isOperators: true,
+        past,
+      };
+      const { written } = await commit<{ written: number | null }>(write, (draft) => {
+        if ((draft.file(key)?.version ?? 0) !== version) throw pastHasMoved();
+        if (content === null) return { written: null };
+        // A replacement may be longer than the text: an operator's redaction is refused for no quota.
+        const facts = checkContent(content, Infinity);
+        const change = { content, facts, action: 'redact', reason, before: content } as const;
+        return { written: draft.put(key, change).version };
+      });
+      return written;
     },
 
     async restore(restorations, options, caller) {
@@ -157,6 +195,13 @@ export function createAdminFiles(
     };
     return { keys, caller, toPath: toPhysicalPath, audit, isOperators: true };
   }
+}
+
+/** The error of a change of past versions whose rows are no longer those that it was made from. */
+export function pastHasMoved(): MemoryError {
+  return new MemoryError('RUN_STATE', 'The history has changed meanwhile.', {
+    details: { reason: 'past_moved' },
+  });
 }
 
 function toAction(verb: 'write' | 'delete', key: FileKey) {

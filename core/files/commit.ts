@@ -8,7 +8,7 @@ import type {
 } from '../contracts/records.ts';
 import type { Settings } from '../config/settings.ts';
 import type { RunCurrent, RunDecision, RunKey, RunKeys, RunRowChanges } from '../contracts/runs.ts';
-import type { Current, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
+import type { Changes, Current, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall } from '../contracts/tool.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
@@ -38,6 +38,15 @@ interface PlannedWrite<R> extends Writing {
   isOperators?: boolean;
   /** Set for a write of work for which all others of the scope wait. */
   held?: HeldWrite | undefined;
+  /** Past versions of the file that change with it. */
+  past?: PastChange | undefined;
+}
+
+/** A change of past versions of the one file of a write. */
+export interface PastChange extends Pick<MutateRequest, 'settings'> {
+  versions: readonly number[];
+  /** Gives the rows of the whole write. Pure and synchronous; throws if the rows have moved. */
+  change(current: Current, changes: Changes): Changes;
 }
 
 /**
@@ -140,12 +149,13 @@ export function createCommit(deps: CommitDependencies): Commit {
               ? null
               : { ...idempotency, result: JSON.stringify(planned), createdAt: now };
           const audit = [write.audit?.(planned) ?? [], runAudit ?? []].flat();
-          const changes = draft.changes({
+          const own = draft.changes({
             ...(answer === null ? {} : { idempotency: answer }),
             ...(holds.length === 0 ? {} : { holds }),
             ...(audit.length === 0 ? {} : { audit }),
             ...(runs === undefined ? {} : { runs }),
           });
+          const changes = write.past?.change(current, own) ?? own;
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];
           files = changes.files ?? [];
@@ -171,7 +181,7 @@ export function createCommit(deps: CommitDependencies): Commit {
 
 /** What a write locks and reads, apart from the scopes. */
 function toRequest(
-  { keys, guards, run }: Pick<PlannedWrite<never>, 'keys' | 'guards' | 'run'>,
+  { keys, guards, run, past }: Pick<PlannedWrite<never>, 'keys' | 'guards' | 'run' | 'past'>,
   idempotency: Required<MutateRequest>['idempotency'] | null,
 ): Omit<MutateRequest, 'scopes'> {
   return {
@@ -179,6 +189,14 @@ function toRequest(
     ...(idempotency === null ? {} : { idempotency }),
     ...(guards === undefined ? {} : { guards }),
     ...(run === undefined ? {} : { runs: toRunKeys(run.key) }),
+    ...(past === undefined ? {} : toPastRequest(keys, past)),
+  };
+}
+
+function toPastRequest([key]: readonly FileKey[], { versions, settings }: PastChange) {
+  return {
+    ...(key === undefined ? {} : { past: { key, versions } }),
+    ...(settings === undefined ? {} : { settings }),
   };
 }
 

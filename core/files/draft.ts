@@ -46,6 +46,8 @@ export interface FileChange {
   facts: ContentFacts;
   action: RevisionAction | 'write';
   reason: string | null;
+  /** The content before it as the history will have it, where a redaction replaces that, too. */
+  before?: string;
 }
 
 /** The chain of an archive's scope: see {@link ScopeState}. `newest` is its newest revision. */
@@ -180,6 +182,8 @@ export class Draft {
       previousHash: null,
       chainHash: null,
       hashFormat: HASH_FORMAT,
+      rowHash: null,
+      redactionId: null,
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,
@@ -391,7 +395,7 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
       ...reset,
     };
   }
-  const older = before.content;
+  const older = change.before ?? before.content;
   if (change.content === null) {
     return { delta: null, keyframe: older, addedLines: 0, removedLines: before.lines, ...reset };
   }

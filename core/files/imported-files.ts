@@ -60,7 +60,7 @@ export interface ImportOptions {
 /** What an archive has of a pruned revision, or of what a prune added for a file: its base. */
 export interface PrunedToImport extends Pick<
   PrunedRevision,
-  'id' | 'rowHash' | 'chainHash' | 'contentSalt'
+  'id' | 'rowHash' | 'chainHash' | 'contentSalt' | 'shown'
 > {
   base: { path: string; version: number; contentHash: string } | null;
 }

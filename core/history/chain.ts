@@ -4,6 +4,7 @@ import type {
   RevisionRecord,
   ScopeKey,
   ScopeState,
+  ShownRow,
 } from '../contracts/records.ts';
 import type { PruneOptions } from '../contracts/storage.ts';
 import { hashText } from '../files/content.ts';
@@ -19,6 +20,10 @@ import { createScopeIds, randomHex } from '../ids/ids.ts';
  *   the order of their bytes, so that later fields need no other format;
  * - its chain hash: over the chain hash of the revision before it in the scope, and its row hash.
  *
+ * A redaction that replaces a text in past versions changes their rows. Each keeps its first row hash, from
+ * which its chain hash is made. The redaction is an entry of the chain of its own: its row hash is over its
+ * id and the row hashes of the rows as they are shown since. The row names the last such redaction.
+ *
  * What is pruned leaves its row hash and chain hash. Each prune adds a base for the text that is now
  * the oldest of a file, so that this text is under a hash, too.
  *
@@ -30,7 +35,7 @@ import { createScopeIds, randomHex } from '../ids/ids.ts';
 export const HASH_FORMAT = 2;
 
 /** The fields that a row hash covers. Contents are covered by their hash. */
-type HashedRow = Omit<RevisionRecord, 'fileNo' | 'redacted'>;
+type HashedRow = Omit<RevisionRecord, 'fileNo' | 'redacted' | 'redactionId' | 'rowHash'>;
 
 /** Seals a revision's content under a new salt, and links the revision to the newest of its scope. */
 export function appendToChain(state: ScopeState, revision: RevisionRecord): void {
@@ -71,6 +76,11 @@ export function sealContent({
 /** The hash of a revision's fields and seal, in the revision's own format. */
 export function hashRow(revision: HashedRow): string {
   return revision.hashFormat === 1 ? hashArray(revision) : hashObject(revision);
+}
+
+/** The row hash from which a revision's chain hash is made. */
+export function chainedHash(revision: HashedRow & Pick<RevisionRecord, 'rowHash'>): string {
+  return revision.rowHash ?? hashRow(revision);
 }
 
 function hashObject(revision: HashedRow): string {
@@ -128,11 +138,13 @@ function hashArray(revision: HashedRow): string {
 }
 
 /**
- * What is wrong with a chained revision by itself: "has other fields …"; `null` for nothing.
- * `verify` and the import use it.
+ * What is wrong with a chained revision by itself: "has other fields …"; `null` for nothing. A row that a
+ * redaction changed must also be one that the redaction lists: see {@link isListed}. `verify` and the
+ * import use it.
  */
 export function checkChained(
-  revision: HashedRow & Pick<RevisionRecord, 'redacted' | 'previousHash' | 'chainHash'>,
+  revision: HashedRow &
+    Pick<RevisionRecord, 'redacted' | 'redactionId' | 'rowHash' | 'previousHash' | 'chainHash'>,
 ): string | null {
   const { redacted, hash: contentHash, contentSeal, previousHash, chainHash } = revision;
   const isSealed =
@@ -144,16 +156,52 @@ export function checkChained(
   if (hashFormat !== 1 && hashFormat !== HASH_FORMAT) {
     return `has a hash of format ${hashFormat}, which this version does not know`;
   }
-  if (linkHash(previousHash ?? '', hashRow(revision)) === chainHash) return null;
+  const isChanged = (revision.redactionId === null) !== (revision.rowHash === null);
+  const hash = chainedHash(revision);
+  if (!isChanged && linkHash(previousHash ?? '', hash) === chainHash) return null;
   return 'has other fields, or another content, than when it was written';
+}
+
+/** Why a row that a redaction changed is not as the redaction left it. */
+export const NOT_LISTED = 'is not as the redaction that changed it has left it';
+
+/** Whether a redaction lists a row as it is now. */
+export function isListed(revision: HashedRow, shown: readonly ShownRow[] | null): boolean {
+  const listed = shown?.find(({ id }) => id === revision.id);
+  return listed !== undefined && listed.rowHash === hashRow(revision);
+}
+
+/** The row hash of a redaction: over its id and the rows that it lists. */
+export function hashRedaction(id: string, shown: readonly ShownRow[]): string {
+  const rows = shown.map((row) => [row.id, row.rowHash]);
+  return hashText(JSON.stringify(['memory-service redaction', id, rows]));
+}
+
+/** Links a redaction to the newest entry of a scope. Its id is made of `now`, like that of a base. */
+export function sealRedaction(
+  given: ScopeState,
+  rows: readonly HashedRow[],
+  { now }: { now: number },
+): { scope: ScopeState; redaction: PrunedRevision } {
+  const scope = { ...given };
+  const ids = createScopeIds(scope, now, { lastMs: 0, idCounter: 0 });
+  const id = ids.next();
+  const shown = rows.map((row): ShownRow => ({ id: row.id, rowHash: hashRow(row) }));
+  const rowHash = hashRedaction(id, shown);
+  const chainHash = linkHash(chainHeadOf(scope), rowHash);
+  Object.assign(scope, { chainHead: chainHash, lastMs: ids.lastMs, idCounter: ids.idCounter });
+  const place = { scope: scope.scope, id, fileNo: 0, version: 0 };
+  const redaction = { ...place, rowHash, chainHash, contentHash: null, contentSalt: null, shown };
+  return { scope, redaction };
 }
 
 /** What a prune keeps of a revision, so that the chain can still be recomputed; `null` for nothing. */
 export function toPruned(revision: RevisionRecord): PrunedRevision | null {
   const { scope, id, fileNo, version, chainHash } = revision;
   if (chainHash === null) return null;
-  const rowHash = hashRow(revision);
-  return { scope, id, fileNo, version, rowHash, chainHash, contentHash: null, contentSalt: null };
+  const rowHash = chainedHash(revision);
+  const gone = { contentHash: null, contentSalt: null, shown: null };
+  return { scope, id, fileNo, version, rowHash, chainHash, ...gone };
 }
 
 /** A text that stays although the revision that wrote it is pruned. */
@@ -187,7 +235,7 @@ export function sealBases(
   const pruned = bases.map(({ path, fileNo, version, contentHash }): PrunedRevision => {
     const id = ids.next();
     const contentSalt = randomHex(16);
-    const row = { scope: scope.scope, id, fileNo, version, contentHash, contentSalt };
+    const row = { scope: scope.scope, id, fileNo, version, contentHash, contentSalt, shown: null };
     const rowHash = hashBase({ ...row, path }, { isLate });
     scope.chainHead = linkHash(chainHeadOf(scope), rowHash);
     return { ...row, rowHash, chainHash: scope.chainHead };

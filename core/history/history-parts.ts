@@ -9,7 +9,7 @@ import type { Texts } from './texts.ts';
 export interface HistoryParts extends Texts {
   storage: Storage;
   /** Reverts go through the one write path. */
-  files: Pick<AdminFiles, 'restore'>;
+  files: Pick<AdminFiles, 'redact' | 'restore'>;
   ids: IdSource;
   now: () => number;
   /** A revert writes nothing of a user who was erased since it read. */

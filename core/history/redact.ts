@@ -22,12 +22,15 @@ import { blankDelta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';
 import type { HistoryParts } from './history-parts.ts';
 import { countLines, hashText } from '../files/content.ts';
+import { walkVersions } from './walk-versions.ts';
 import { nameLeftovers } from '../maintenance/leftovers.ts';
 
 /** The most versions with one content that a redaction takes out at once. */
 const MAX_VERSIONS = 100;
 /** The most revisions of a file that are searched for the same content. */
 const MAX_EXAMINED = 20_000;
+/** Shorter lines stand anywhere. */
+const LINE_LEAST = 4;
 /** How often a redaction is planned again because the history changed meanwhile. */
 const TRIES = 5;
 
@@ -77,7 +80,8 @@ export async function redactRevision(
   }
   for (let attempt = 1; ; attempt += 1) {
     const plan = await planRedaction(deps, before ? await targetBefore(deps, revision) : revision);
-    const answer = await toAnswer(deps.storage, plan, { key, dryRun });
+    const alsoIn = await countAlsoIn(deps, plan);
+    const answer = { ...(await toAnswer(deps.storage, plan, { key, dryRun })), alsoIn };
     if (dryRun) return { ...answer, copies: await listCopies(deps.storage) };
     if (answer.unchanged) return await withFile(deps, answer, goCopies);
     const audit = toAuditRecord(deps.ids, {
@@ -118,7 +122,7 @@ async function writeRedaction(
     const hold = current.hold(scope);
     if (hold !== null) throw memoryHeld(hold);
     checkNotCurrent(current.file(key), plan.target);
-    if (!isSame(current.past(), plan.from)) return { result: false, writes: 0, changes: {} };
+    if (!isSamePast(current.past(), plan.from)) return { result: false, writes: 0, changes: {} };
     const { version, redactions, ...state } = current.scope(scope);
     return {
       result: true,
@@ -126,11 +130,20 @@ async function writeRedaction(
       changes: {
         scopes: [{ ...state, version: version + 1, redactions: redactions + 1 }],
         past: plan.to,
+        uncovered: toUncovered(plan),
         audit: [audit],
         settings: pending,
       },
     };
   });
+}
+
+/** The versions whose contents a plan takes out. */
+function toUncovered({ target, to }: RedactPlan) {
+  const { scope } = target;
+  return to.flatMap(({ fileNo, version, redactedBefore }) =>
+    redactedBefore ? [{ scope, fileNo, from: version - 1, upTo: version - 1 }] : [],
+  );
 }
 
 /** The answer, with what may still hold the text in and beside the database file. */
@@ -250,10 +263,8 @@ async function readRow(
   key: FileKey,
   version: number,
 ): Promise<NewRevision | null> {
-  const record = await revisions.ofVersion(key, version);
-  const [step] = await revisions.steps(key, { after: version - 1, upTo: version });
-  if (record === null || step === undefined) return null;
-  return { ...record, delta: step.delta, keyframe: step.keyframe };
+  const [row = null] = await revisions.rows(key, { after: version - 1, upTo: version });
+  return row;
 }
 
 /** A step back to a text of as many lines, with nothing in those that changed. */
@@ -286,7 +297,7 @@ async function toAnswer(
   storage: Storage,
   { redacted, to }: RedactPlan,
   { key, dryRun }: { key: FileKey; dryRun: boolean },
-): Promise<RedactAnswer> {
+): Promise<Omit<RedactAnswer, 'alsoIn'>> {
   const peers: string[] = [];
   for (const { version, peerId, existsAfter, existedBefore } of to) {
     const isDeparture = !existsAfter && redacted.has(version - 1);
@@ -316,12 +327,31 @@ async function toAnswer(
   };
 }
 
+/** How many other versions have lines that a redacted version had got: the redaction leaves those. */
+async function countAlsoIn(deps: HistoryParts, { target, redacted }: RedactPlan): Promise<number> {
+  const file = redacted.size === 0 ? null : await deps.storage.files.get(target);
+  if (file === null) return 0;
+  const linesOf = (text: string | null) =>
+    new Set((text ?? '').split(/\r?\n/).filter((line) => line.trim().length >= LINE_LEAST));
+  const own = linesOf(await deps.storedTextAt(file, target.version));
+  for (const line of linesOf(await deps.storedTextAt(file, target.version - 1))) own.delete(line);
+  if (own.size === 0) return 0;
+  let [count, examined] = [0, 0];
+  for await (const { version, text, isShown } of walkVersions(deps, file)) {
+    examined += 1;
+    if (examined > MAX_EXAMINED) break;
+    if (!isShown || redacted.has(version)) continue;
+    if ([...linesOf(text)].some((line) => own.has(line))) count += 1;
+  }
+  return count;
+}
+
 function inOrder(rows: ReadonlyMap<number, NewRevision>): NewRevision[] {
   return [...rows.values()].sort((one, other) => one.version - other.version);
 }
 
 /** Whether the rows are those that a plan was made from. */
-function isSame(rows: readonly NewRevision[], planned: readonly NewRevision[]): boolean {
+export function isSamePast(rows: readonly NewRevision[], planned: readonly NewRevision[]): boolean {
   return (
     rows.length === planned.length &&
     rows.every((row, index) => {
@@ -330,6 +360,9 @@ function isSame(rows: readonly NewRevision[], planned: readonly NewRevision[]): 
         row.id === other?.id &&
         row.redacted === other.redacted &&
         row.redactedBefore === other.redactedBefore &&
+        row.hash === other.hash &&
+        row.contentSalt === other.contentSalt &&
+        row.reason === other.reason &&
         row.keyframe === other.keyframe &&
         Buffer.compare(row.delta ?? NO_BYTES, other.delta ?? NO_BYTES) === 0
       );

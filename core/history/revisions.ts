@@ -11,10 +11,13 @@ import type {
   PruneRequest,
   RedactAnswer,
   RedactRequest,
+  RedactTextAnswer,
+  RedactTextRequest,
   RevertAnswer,
   RevertSelection,
   RevertWritesAnswer,
   RevisionListQuery,
+  UnfinishedRedaction,
 } from '../contracts/admin.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AuditCaller, RunRevision } from '../contracts/plugin.ts';
@@ -24,13 +27,14 @@ import { countLines } from '../files/content.ts';
 import { blameLines } from './blame.ts';
 import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
-import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { isUuid } from '../ids/ids.ts';
 import { answerList, readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
+import { redactText, type RedactTextParts } from './redaction/redact-text.ts';
+import { listUnfinished } from './redaction/unfinished.ts';
 import { revertRevision } from './revert-revision.ts';
 import { type RevertEnd, type RevertLink, revertWrites } from './revert-writes.ts';
 import { listReadBefore } from './read-before.ts';
@@ -94,6 +98,10 @@ export interface Revisions {
   ): Promise<RevertWritesAnswer>;
   /** Takes the content of a revision out of the history for good; see `redact.ts`. */
   redact(id: string, request: RedactRequest, caller: AuditCaller): Promise<RedactAnswer>;
+  /** Replaces a text in all versions and records; see `redaction/redact-text.ts`. */
+  redactText(request: RedactTextRequest, caller: AuditCaller): Promise<RedactTextAnswer>;
+  /** Redactions of texts that began and have not ended. */
+  unfinishedRedactions(): Promise<UnfinishedRedaction[]>;
   prune(request: PruneRequest, caller: AuditCaller): Promise<PruneAnswer>;
   /**
    * When each line of a file was written; a line whose revision is pruned gets the time of the
@@ -105,9 +113,7 @@ export interface Revisions {
 }
 
 /** Creates the history of a storage; reverts go through the one write path. */
-export function createRevisions(
-  deps: Omit<HistoryParts, keyof Texts> & { accessQueue: Pick<AccessQueue, 'flush'> },
-): Revisions {
+export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revisions {
   const { storage } = deps;
   const parts: HistoryParts = { ...deps, ...createTexts(storage) };
   const { textAt, textsOf } = parts;
@@ -188,6 +194,10 @@ export function createRevisions(
       const knownErasure = deps.erasures.latest();
       return await revertRevision(parts, await find(id), { ...options, knownErasure, caller });
     },
+
+    redactText: (request, caller) => redactText({ ...parts, ...deps }, request, caller),
+
+    unfinishedRedactions: () => listUnfinished(storage),
 
     async redact(id, request, caller) {
       return await redactRevision(parts, await find(id), { ...request, caller });
@@ -311,5 +321,6 @@ export function toAdminRevision(revision: RevisionRecord): AdminRevision {
     peerId: revision.peerId,
     redacted: revision.redacted,
     redactedBefore: revision.redactedBefore,
+    redactionId: revision.redactionId,
   };
 }

@@ -2,7 +2,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { readByKey, readRows } from '../lists/page.ts';
-import { chainStart, hashRow, linkHash } from './chain.ts';
+import { chainedHash, chainStart, linkHash } from './chain.ts';
 
 const PAGE_ROWS = 500;
 /** How often a break is read again: a prune may come between the reads of two pages. */
@@ -59,7 +59,7 @@ export function doesFollow(entry: ChainEntry, { hash }: ChainPlace): boolean {
 /** The chain hash of an entry, which an inserted revision may lack. */
 export function hashAfter(entry: ChainEntry, { hash }: ChainPlace): string {
   if (entry.type === 'pruned') return entry.chainHash;
-  return entry.chainHash ?? linkHash(hash, hashRow(entry));
+  return entry.chainHash ?? linkHash(hash, chainedHash(entry));
 }
 
 async function* mergeById(

@@ -1,7 +1,14 @@
-import type { ScopeKey } from '../contracts/records.ts';
+import type { InspectionStore } from '../contracts/inspection.ts';
+import type { PrunedRevision, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { toPhysicalPath } from '../files/paths.ts';
-import { chainHeadOf, checkChained } from '../history/chain.ts';
+import {
+  chainHeadOf,
+  checkChained,
+  hashRedaction,
+  isListed,
+  NOT_LISTED,
+} from '../history/chain.ts';
 import {
   type ChainEntry,
   type ChainPlace,
@@ -26,13 +33,14 @@ export async function verifyChain({ revisions, inspection }: Storage, scope: Sco
   let state = (await inspection?.scope(scope)) ?? null;
   if (inspection === undefined || state === null) return null;
   const { chainAfter } = state;
+  const isListedNow = createListCheck(inspection, scope);
   const found: Finding[] = [];
   let chained = 0;
   let end = toChainStart(state);
   for (let tries = 0; ; tries += 1) {
     const start = end.id;
     for await (const { entry, place } of walkChain({ revisions, inspection }, scope, end)) {
-      const wrong = checkEntry(entry, place);
+      const wrong = checkEntry(entry, place) ?? (await checkListed(entry, isListedNow));
       if (wrong !== null) found.push(wrong);
       if (entry.type === 'kept') chained += 1;
       end = { id: entry.id, hash: hashAfter(entry, place), before: place.hash };
@@ -50,6 +58,10 @@ export async function verifyChain({ revisions, inspection }: Storage, scope: Sco
 
 function checkEntry(entry: ChainEntry, place: ChainPlace): Finding | null {
   if (entry.type === 'pruned') {
+    const { id, shown } = entry;
+    if (shown !== null && hashRedaction(id, shown) !== entry.rowHash) {
+      return finding(null, `the redaction ${id} lists other revisions than when it was made`);
+    }
     if (doesFollow(entry, place)) return null;
     return finding(null, `${entry.id}, which is pruned, ${follows(place)}`);
   }
@@ -66,6 +78,28 @@ function checkEntry(entry: ChainEntry, place: ChainPlace): Finding | null {
     return wrong(`does not follow revision ${place.id}, which was inserted before it`);
   }
   return wrong(follows(place));
+}
+
+/** Tells whether the redaction that changed a row lists it as it is. Keeps the last redaction. */
+function createListCheck(inspection: InspectionStore, scope: ScopeKey) {
+  let last: PrunedRevision | null = null;
+  return async (row: RevisionRecord, redactionId: string): Promise<boolean> => {
+    if (last?.id !== redactionId) last = await inspection.prunedOf(scope, redactionId);
+    return isListed(row, last?.shown ?? null);
+  };
+}
+
+async function checkListed(
+  entry: ChainEntry,
+  isListedNow: ReturnType<typeof createListCheck>,
+): Promise<Finding | null> {
+  if (entry.type === 'pruned' || entry.redactionId === null) return null;
+  if (await isListedNow(entry, entry.redactionId)) return null;
+  const { id, version } = entry;
+  return finding(
+    toPhysicalPath(entry),
+    `at version ${version} (revision ${id}) ${NOT_LISTED}: ${entry.redactionId}`,
+  );
 }
 
 function follows({ id }: ChainPlace): string {

@@ -80,12 +80,16 @@ export const HistoryLine = strictObject({
   addedLines: number(0),
   removedLines: number(0),
   redactedBefore: Type.Optional(revisionFields.redactedBefore),
+  redactionId: Type.Optional(revisionFields.redactionId),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   contentSeal: nullable(hash),
   previousHash: nullable(hash),
   chainHash: nullable(hash),
   hashFormat: Type.Optional(Type.Enum([1, 2], { description: 'Of its hash; 1 by default.' })),
+  rowHash: Type.Optional(
+    nullable(hash, { description: 'The hash in the chain, where a redaction changed the row.' }),
+  ),
   existedBefore: Type.Boolean(),
   existsAfter: Type.Boolean(),
   delta: nullable(
@@ -121,6 +125,11 @@ export const ChainLine = strictObject({
   id: Type.String(),
   previousHash: hash,
   rowHash: hash,
+  shown: Type.Optional(
+    Type.Array(strictObject({ id: Type.String(), rowHash: hash }), {
+      description: 'Of a redaction: the revisions that it changed, with their hashes since.',
+    }),
+  ),
   base: Type.Optional(
     strictObject(
       {

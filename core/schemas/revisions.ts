@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox';
-import { fileOfReceipt } from './erase.ts';
+import { ErasedReader, fileOfReceipt } from './erase.ts';
 import {
   count,
   filterText,
   flag,
+  nextCursorSchema,
   nullable,
   pageQuery,
   physicalPathSchema,
@@ -17,7 +18,7 @@ import {
 } from './shapes.ts';
 
 /** What a revision did; a move has one for each of its two paths. */
-export const RevisionAction = Type.Enum(['create', 'update', 'delete', 'move', 'revert']);
+export const RevisionAction = Type.Enum(['create', 'update', 'delete', 'move', 'revert', 'redact']);
 export type RevisionAction = Static<typeof RevisionAction>;
 
 /** One write of one file, without content. */
@@ -40,6 +41,9 @@ export const AdminRevision = strictObject({
   peerId: nullable(text('The other revision of a move.')),
   redacted: Type.Boolean({ description: 'Its content, after it, was taken out.' }),
   redactedBefore: Type.Boolean({ description: 'The content before it was taken out.' }),
+  redactionId: nullable(
+    text('The redaction that replaced a text in its content or reason; null if none did.'),
+  ),
 });
 export type AdminRevision = Static<typeof AdminRevision>;
 
@@ -138,6 +142,9 @@ export const RedactAnswer = strictObject({
     }),
     { description: 'By version. Versions of the file with the same content are included.' },
   ),
+  alsoIn: count(
+    'Other versions of the file that have lines which the revision wrote: redact the text instead.',
+  ),
   peers: Type.Array(Type.String(), {
     description:
       'Revisions at the other path of a move that hold the same content: redact them too.',
@@ -146,6 +153,121 @@ export const RedactAnswer = strictObject({
   mayRemain: Type.Array(Type.String(), { description: 'Where the text may be besides.' }),
 });
 export type RedactAnswer = Static<typeof RedactAnswer>;
+
+/** Where a text is redacted: a text, or lines of a revision, and in which memory. */
+export const RedactTextRequest = strictObject({
+  text: Type.Optional(
+    Type.String({
+      minLength: 4,
+      maxLength: 4_096,
+      description: 'Exact: upper and lower case differ. May have line breaks. in is required then.',
+    }),
+  ),
+  revisionId: Type.Optional(
+    text('Instead of text, with lines: the content after this revision has the text.'),
+  ),
+  lines: Type.Optional(
+    Type.String({
+      pattern: '^[1-9]\d{0,8}(?:-[1-9]\d{0,8})?$',
+      description: 'The lines that are the text, as 3 or 3-5. Together 4 to 4,096 characters.',
+    }),
+  ),
+  in: Type.Optional(
+    Type.Enum(['file', 'user', 'everywhere'], {
+      description:
+        'file: with path, or that of the revision (default with revisionId). user: with userId, or that of the revision.',
+    }),
+  ),
+  path: filterText('The file: a physical path.'),
+  userId: filterText('The user.'),
+  replacement: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: '^[^\r\n]*$',
+      description: 'What stands in place of each line of the text; default [redacted].',
+    }),
+  ),
+  reason: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description: 'Why, for the revision and the audit. It stays, and must not have the text.',
+  }),
+  dryRun: flag('Show where the text stands, and change nothing.'),
+  removeCopies: flag(
+    'Remove the whole copies of the database that the service made beside it, too.',
+  ),
+  cursor: pageQuery.cursor,
+});
+export type RedactTextRequest = Static<typeof RedactTextRequest>;
+
+/** A file whose versions lose a text, or would. */
+export const RedactedFile = strictObject({
+  path: physicalPathSchema,
+  userId: nullable(userIdSchema),
+  versions: count('Versions whose content has, or had, the text.'),
+  fromVersion: Type.Integer({ minimum: 1, description: 'The oldest of them.' }),
+  toVersion: Type.Integer({ minimum: 1, description: 'The newest of them.' }),
+  current: Type.Boolean({ description: 'The present content has, or had, the text.' }),
+  version: nullable(versionSchema, { description: 'The new version that was written.' }),
+  lines: Type.Array(
+    strictObject({
+      version: versionSchema,
+      line: Type.Integer({ minimum: 1 }),
+      text: text('The line with the replacement in place of the text, at most 300 characters.'),
+    }),
+    { description: 'The first lines with the text in the newest versions, 5 at most.' },
+  ),
+});
+export type RedactedFile = Static<typeof RedactedFile>;
+
+/** One page of a redaction, or of its preview. */
+export const RedactTextAnswer = strictObject({
+  dryRun: Type.Boolean(),
+  id: nullable(text('Of the redaction; null in a dry run.')),
+  files: Type.Array(RedactedFile, { description: 'Those of this page.' }),
+  records: strictObject(
+    {
+      reasons: count('Reasons of revisions.'),
+      runs: count('Runs of dreaming and of plugins.'),
+      events: count('Events of tool calls.'),
+      answers: count('Answers kept for repeated calls.'),
+      audit: count('Rows of the audit.'),
+    },
+    { description: 'How many of each lose the text; all but the reasons on the last page.' },
+  ),
+  left: strictObject(
+    {
+      paths: Type.Array(physicalPathSchema),
+      userIds: Type.Array(userIdSchema),
+      actors: Type.Array(Type.String()),
+    },
+    { description: 'Names that have the text, and stay: of this page, at most 100 of each.' },
+  ),
+  readers: Type.Array(ErasedReader, {
+    description:
+      'Files of others whose writers had read the files of this page: for a person to look at.',
+  }),
+  readersComplete: Type.Boolean({ description: 'false: there may be more than are listed.' }),
+  ...fileOfReceipt,
+  mayRemain: Type.Array(Type.String(), {
+    description: 'Where the text may be besides; on the last page.',
+  }),
+  progress: strictObject({ files: count('Files looked through so far, over all pages.') }),
+  nextCursor: nextCursorSchema,
+});
+export type RedactTextAnswer = Static<typeof RedactTextAnswer>;
+
+/** A redaction that began and has not ended. */
+export const UnfinishedRedaction = strictObject({
+  id: Type.String(),
+  in: Type.Enum(['file', 'user', 'everywhere']),
+  path: nullable(physicalPathSchema),
+  userId: nullable(userIdSchema),
+  startedAt: timeSchema,
+  reason: Type.String(),
+});
+export type UnfinishedRedaction = Static<typeof UnfinishedRedaction>;
 
 /** Whose writes are to be undone: those of one run, of one tool call, or of one actor since a time. */
 export const RevertSelection = strictObject({

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { AdminHold, DatabaseFileStatus } from './erase.ts';
 import { AdminFreeze } from './freezes.ts';
 import { Reindexing } from './jobs.ts';
+import { UnfinishedRedaction } from './revisions.ts';
 import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
 /** The progress of the vectors of passages. */
@@ -97,6 +98,10 @@ export const AdminStatus = strictObject({
     description: 'Work of operators for which the writes of a user wait.',
   }),
   freezes: Type.Array(AdminFreeze, { description: 'Writes that operators have stopped.' }),
+  redactions: Type.Array(UnfinishedRedaction, {
+    description:
+      'Redactions that began and have not ended: ask for them again. Their text is stored nowhere.',
+  }),
   databaseFile: nullable(DatabaseFileStatus, {
     description: 'null where the database is not a file.',
   }),

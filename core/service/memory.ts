@@ -44,6 +44,7 @@ export function createMemory(
     accessQueue,
     now,
     rewriter,
+    indexer: deps.indexer,
     erasures: knownErasures,
   });
   const restores = createRestores({

@@ -25,6 +25,7 @@ export function createSearchIndex({ storage, settings, log }: Basis, providers: 
   const caches = createSearchCaches({ listsPassages: embedding !== null });
   const indexer = createIndexer({
     store: storage.index,
+    vectors,
     log,
     caches,
     onUpdate: (scopes) => embeddings?.wake(scopes),

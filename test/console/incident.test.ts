@@ -187,6 +187,7 @@ describe('the story of an incident', () => {
       contentAfter: 'x',
       diff: '',
       redactedBefore: false,
+      redactionId: null,
       hash: null,
       previousHash: null,
     } as const;

@@ -49,6 +49,24 @@ describe.each(sampledDrivers)('the files of a database on %s', (driver) => {
     await core.close();
     expect(await findRaw(filename, SECRET)).toEqual([]);
   });
+
+  it.each(seeds)(
+    'have nothing of a text that was redacted everywhere (history %i)',
+    async (seed) => {
+      const { filename, core } = await open(seed, true);
+      const request = { text: SECRET, in: 'everywhere', reason: 'a test' } as const;
+      let answer = await core.revisions.redactText(request, operator);
+      while (answer.nextCursor !== null) {
+        const next = { ...request, cursor: answer.nextCursor };
+        answer = await core.revisions.redactText(next, operator);
+      }
+      await untilRewritten(core);
+      expect(await findRaw(filename, SECRET)).toEqual([]);
+      expect((await verifyMemory(core.storage)).findings).toEqual([]);
+      await core.close();
+      expect(await findRaw(filename, SECRET)).toEqual([]);
+    },
+  );
 });
 
 describe.each(sampledDrivers)('a service on %s that is killed after a receipt', (driver) => {

@@ -140,6 +140,8 @@ export function decideWrite(
             peerId: null,
             redacted: false,
             redactedBefore: false,
+            rowHash: null,
+            redactionId: null,
             hash: state.hash,
             contentSalt: sha256(id).slice(32),
             contentSeal: null,

@@ -10,6 +10,8 @@ import {
   PruneRequest,
   RedactAnswer,
   RedactRequest,
+  RedactTextAnswer,
+  RedactTextRequest,
   RevertAnswer,
   RevertSelection,
   RevertWritesAnswer,
@@ -78,6 +80,27 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       errorCodes: ['REVISION_NOT_FOUND', 'REVISION_NOT_REDACTABLE', 'WORK_LIMIT_EXCEEDED'],
       handle: (request) =>
         core.revisions.redact(request.params['id'] ?? '', request.body, toCaller(request)),
+    }),
+    adminRoute('Revisions', {
+      method: 'POST',
+      path: '/v1/admin/redact',
+      // A file is not cut between two pages; the database file is rewritten before the receipt where
+      // that is cheap.
+      deadlineMs: null,
+      summary: 'Redact a text everywhere',
+      description:
+        'Replaces a text in present contents, in all past versions and in records, for good. A page works some seconds: ask again with the same body and cursor while nextCursor is not null. The text is stored nowhere, so what was cut off is in the status as unfinished, and the same request again ends it.',
+      bodySchema: RedactTextRequest,
+      resultSchema: RedactTextAnswer,
+      errorCodes: [
+        'REVISION_NOT_FOUND',
+        'REVISION_NOT_REDACTABLE',
+        'INVALID_USER_ID',
+        'INVALID_PATH',
+        'INVALID_CURSOR',
+        'MEMORY_HELD',
+      ],
+      handle: (request) => core.revisions.redactText(request.body, toCaller(request)),
     }),
     adminRoute('Revisions', {
       method: 'POST',

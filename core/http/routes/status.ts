@@ -19,6 +19,7 @@ type StatusCore = Pick<
   | 'writeHealth'
   | 'reindex'
   | 'embeddings'
+  | 'revisions'
   | 'rewriter'
   | 'freezes'
   | 'now'
@@ -58,6 +59,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           holds,
           databaseFile,
           freezes,
+          redactions,
         ] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),
@@ -68,6 +70,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           storage.holds?.list(MAX_HOLDS) ?? [],
           core.rewriter.status(),
           core.freezes.list(),
+          core.revisions.unfinishedRedactions(),
         ]);
         return {
           version,
@@ -95,6 +98,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           exporters: toExporters(parts.exporters()),
           scheduler: toToggle(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           dreaming: { operationsWaiting: waiting },
+          redactions,
           holds: holds.map((hold) => ({
             userId: toUserId(hold.scope),
             kind: hold.kind,

@@ -1,6 +1,7 @@
 import type { Logger } from '../../contracts/plugin.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore } from '../../contracts/storage.ts';
+import type { VectorStore } from '../../contracts/vectors.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
 import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
@@ -28,6 +29,11 @@ export interface Indexer {
   /** Works until nothing is stale. `progress` gets the number of files done. */
   drain(progress?: (done: number) => void): Promise<void>;
   /**
+   * Works until the index and the vectors of a scope have nothing of a text that its files no longer have.
+   * Called before the receipt of a redaction.
+   */
+  purge(scope: ScopeKey): Promise<void>;
+  /**
    * Rebuilds the whole index, scope by scope, so that only few files are stale at a time.
    * `progress` gets the number of files done and of all files.
    */
@@ -40,6 +46,7 @@ export interface Indexer {
 export function createIndexer(deps: {
   store: IndexStore;
   log: Logger;
+  vectors?: Pick<VectorStore, 'sweep'> | undefined;
   /** The caches of the searches in this process: they give tokenised files, and learn of updates. */
   caches?: SearchCaches;
   /** Gets the scopes whose index was updated. */
@@ -124,6 +131,17 @@ export function createIndexer(deps: {
     async drain(progress) {
       await working;
       await work.doAll(progress);
+    },
+    async purge(scope) {
+      await working;
+      // The postings of a file are written anew with it: none has a word that the file has lost.
+      for (;;) {
+        const stale = await store.listStale(1, [scope]);
+        if (stale.length === 0 || signal.aborted) break;
+        work.ask([scope]);
+        await work.step();
+      }
+      await deps.vectors?.sweep(scope);
     },
     reindex: (progress) => track(reindex(progress)),
     async stop() {

@@ -54,6 +54,20 @@ export function createInspectionStore(database: StoreDatabase): InspectionStore 
       });
     },
 
+    async prunedOf(scope, id) {
+      assertScope(scope);
+      const bytes = parseIdBytes(id);
+      if (bytes === null) return null;
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(
+          `select ${PRUNED_REVISIONS.select('p').join(', ')} from svc_pruned_revision p` +
+            ' where p.scope_id = ? and p.id = ?',
+          [toScopeId(scope), bytes],
+        );
+        return row === undefined ? null : PRUNED_REVISIONS.toRecord(row, scope);
+      });
+    },
+
     async bases(key) {
       assertFileKey(key);
       return await database.read(async (connection) => {

@@ -14,11 +14,12 @@ import type {
   RevisionStep,
   ScopeKey,
   ScopeState,
+  ShownRow,
   SpanAttributes,
   SpanRecord,
 } from '../../contracts/records.ts';
 import { MemoryError } from '../../errors.ts';
-import { toHex } from './ids.ts';
+import { toHex, toUuid } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { mapTable, type Unusual } from './table-map.ts';
 import { SHARED, toUserId } from '../../files/paths.ts';
@@ -112,7 +113,28 @@ export const NEW_REVISIONS = mapTable<NewRevision>('svc_revision', revision);
 
 export const PRUNED_REVISIONS = mapTable<PrunedRevision>('svc_pruned_revision', {
   contentSalt: 'hex',
+  shown: { toCell: packShown, fromCell: unpackShown },
 });
+
+const ID_BYTES = 16;
+const SHOWN_BYTES = ID_BYTES + 32;
+
+/** Ids and hashes, one after the other. */
+function packShown(shown: readonly ShownRow[] | null): Uint8Array | null {
+  if (shown === null) return null;
+  const hex = shown.map(({ id, rowHash }) => id.replaceAll('-', '') + rowHash).join('');
+  return Buffer.from(hex, 'hex');
+}
+
+function unpackShown(cell: unknown): ShownRow[] | null {
+  if (cell === null || cell === undefined) return null;
+  const bytes = Buffer.from(cell as Uint8Array);
+  return Array.from({ length: Math.floor(bytes.length / SHOWN_BYTES) }, (_, index) => {
+    const at = index * SHOWN_BYTES;
+    const id = toUuid(bytes.subarray(at, at + ID_BYTES));
+    return { id, rowHash: bytes.toString('hex', at + ID_BYTES, at + SHOWN_BYTES) };
+  });
+}
 
 export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
   // Filled for shared memory alone, where the scope does not name the user. So the index by user has

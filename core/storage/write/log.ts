@@ -1,4 +1,5 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/records.ts';
+import { changeTexts } from './record-texts.ts';
 import type { LogBatch, LogStore } from '../../contracts/storage.ts';
 import { assertScope, scopeKeyOf } from '../../files/paths.ts';
 import { listAccess } from '../read/access-list.ts';
@@ -38,6 +39,7 @@ export function createLogStore(database: LogDatabase): LogStore {
     return rows.map((row) => EVENTS.toRecord(row));
   };
   return {
+    changeTexts: (scope, options) => changeTexts(database, scope, options),
     async append(batch) {
       for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
       if (batch.access.length + batch.events.length === 0) return;

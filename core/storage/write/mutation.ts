@@ -290,6 +290,7 @@ function applyChanges(
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));
   writeSet.rewritten.push(...(changes.past ?? []));
+  writeSet.uncovered.push(...(changes.uncovered ?? []));
   writeSet.removesRange ||= changes.removesRange === true;
   writeSet.access.push(...(changes.access ?? []));
   const scopeId = scopeIdOf(request);

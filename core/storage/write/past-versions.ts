@@ -3,10 +3,15 @@ import type { Connection } from '../dialect.ts';
 import { NEW_REVISIONS } from '../schema/records.ts';
 import { findRows, insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { uncover } from './uncover.ts';
 
 /** What a redaction changes of a row. */
 const CHANGED = [
+  'reason',
+  'size',
+  'added',
+  'removed',
+  'row_hash',
+  'redaction_id',
   'redacted',
   'redacted_before',
   'hash',
@@ -33,16 +38,10 @@ export async function readPast(
   return rows.map((row) => NEW_REVISIONS.toRecord({ ...row, path }, scope));
 }
 
-/** Replaces versions, and takes the hashes of redacted contents from what prunes left of them. */
+/** Replaces versions. */
 export async function rewritePast(
   connection: Connection,
   rows: readonly NewRevision[],
 ): Promise<void> {
   await insertRecords(connection, rows, { into: NEW_REVISIONS, conflict: { update: CHANGED } });
-  for (const { scope, fileNo, version, redactedBefore } of rows) {
-    const [from, upTo] = [version - 1, version - 1];
-    if (redactedBefore) {
-      await uncover(connection, { scopeId: toScopeId(scope), fileNo, from, upTo });
-    }
-  }
 }

@@ -11,7 +11,7 @@ import type {
   ScopeState,
 } from '../../contracts/records.ts';
 import type { RunKeys } from '../../contracts/runs.ts';
-import type { MutateRequest } from '../../contracts/storage.ts';
+import type { Changes, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { ownerOfLease } from '../../files/run-names.ts';
 import type { Connection } from '../dialect.ts';
@@ -22,6 +22,7 @@ import { lockLastErasure, saveLastErasure } from './erasure-number.ts';
 import { readPast, rewritePast } from './past-versions.ts';
 import type { LockedRange } from './locked-range.ts';
 import { lockRange } from './ranges.ts';
+import { uncover } from './uncover.ts';
 import {
   deleteRows,
   findRows,
@@ -78,6 +79,7 @@ export interface WriteSet {
   /** Past versions that a redaction reads, by the key of their file, and those that it replaces. */
   past: Map<string, readonly NewRevision[]>;
   rewritten: NewRevision[];
+  uncovered: NonNullable<Changes['uncovered']>[number][];
   /** The rows that an erasure or a prune may remove; such a mutation has its own transaction. */
   range: LockedRange | null;
   removesRange: boolean;
@@ -170,7 +172,9 @@ async function readErasure(
   connection: Connection,
   requests: readonly MutateRequest[],
   files: WriteSet['files'],
-): Promise<Pick<WriteSet, 'past' | 'rewritten' | 'range' | 'removesRange' | 'lastErasure'>> {
+): Promise<
+  Pick<WriteSet, 'past' | 'rewritten' | 'uncovered' | 'range' | 'removesRange' | 'lastErasure'>
+> {
   const range = requests.find((request) => request.range !== undefined)?.range;
   if (range !== undefined && requests.length > 1) {
     throw new MemoryError('INTERNAL', 'A range is removed in a transaction of its own.');
@@ -188,6 +192,7 @@ async function readErasure(
   return {
     past,
     rewritten: [],
+    uncovered: [],
     range: range === undefined ? null : await lockRange(connection, range),
     removesRange: false,
     lastErasure: numbersErasure ? await lockLastErasure(connection) : null,
@@ -213,6 +218,9 @@ export async function saveWriteSet(
 
   if (writeSet.removesRange) await writeSet.range?.remove(connection);
   await rewritePast(connection, writeSet.rewritten);
+  for (const { scope, ...range } of writeSet.uncovered) {
+    await uncover(connection, { scopeId: toScopeId(scope), ...range });
+  }
   if (writeSet.lastErasure !== null) await saveLastErasure(connection, writeSet.lastErasure);
 
   await replaceRecords(connection, SCOPES, changed(writeSet.scopes.values()));

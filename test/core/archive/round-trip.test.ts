@@ -38,6 +38,13 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('share' as const), path, content }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('revert' as const), back: fc.nat(9) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('prune' as const), keepLast: fc.nat(3) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('redact' as const),
+      text: fc.constantFrom('one\ntwo', '- ünï', 'z'.repeat(20)),
+    }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -49,6 +56,10 @@ async function apply(core: Core, one: Step): Promise<void> {
     else if (one.do === 'revert') {
       const { items } = await core.revisions.list({ limit: one.back + 1 });
       await core.revisions.revert(items.at(-1)?.id ?? '', {}, ADMIN);
+    } else if (one.do === 'redact') {
+      const request = { text: one.text, in: 'everywhere', reason: 'a key' } as const;
+      const { nextCursor } = await core.revisions.redactText(request, ADMIN);
+      expect(nextCursor).toBeNull();
     } else if (one.do === 'prune') {
       await core.revisions.prune({ keepLast: one.keepLast + 1 }, ADMIN);
     } else {

@@ -417,7 +417,13 @@ describe('a restored history', () => {
     const memory = new Memory();
     const draft = memory.draft();
     const { newer } = archived();
-    const hashes = { rowHash: 'a', chainHash: 'b', contentHash: null, contentSalt: null };
+    const hashes = {
+      rowHash: 'a',
+      chainHash: 'b',
+      contentHash: null,
+      contentSalt: null,
+      shown: null,
+    };
     const pruned = { id: newer.id, fileNo: 1, version: 1, ...hashes };
     draft.addPruned('u:alice', [pruned]);
     expect(memory.apply(draft)).toMatchObject({

@@ -139,6 +139,17 @@ describe('a revision that is redacted', () => {
     expect(await findCanary(database, CANARY)).toEqual([]);
   });
 
+  it('counts the other versions that have lines which it wrote', async () => {
+    const { core, second } = await openWithCanary();
+    const before = await core.revisions.redact(second, { ...request, dryRun: true }, operator);
+    // "four" was new in it, and is still there in versions 3 and 4.
+    expect(before.alsoIn).toBe(2);
+    const other = await openCore();
+    const id = await write(other, 'alone\n');
+    await write(other, 'else\n');
+    expect((await other.revisions.redact(id, request, operator)).alsoIn).toBe(0);
+  });
+
   it('names the revision at the other path of a move', async () => {
     const core = await openCore({ tools: { move: true } });
     const id = await write(core, `${CANARY}\n`);

@@ -14,6 +14,7 @@ import { coveredBases } from './0012-covered-bases.ts';
 import { orderByNumber } from './0013-order-by-number.ts';
 import { runsOfPlugins } from './0014-runs-of-plugins.ts';
 import { stepsOfRuns } from './0015-steps-of-runs.ts';
+import { redactedTexts } from './0016-redacted-texts.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   orderByNumber,
   runsOfPlugins,
   stepsOfRuns,
+  redactedTexts,
 ];

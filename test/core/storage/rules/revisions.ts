@@ -36,6 +36,8 @@ export function revisionCases(): StorageCase[] {
         peerId: null,
         redacted: false,
         redactedBefore: false,
+        rowHash: null,
+        redactionId: null,
         hash: sha256('text'),
         contentSalt: sha256(options.id).slice(32),
         contentSeal: null,
@@ -443,6 +445,7 @@ function seal(scope: ScopeState, removed: readonly RevisionRecord[]): SealedPrun
     chainHash: sha256(`chain ${id}`),
     contentHash: null,
     contentSalt: null,
+    shown: null,
   }));
   return { scope, pruned };
 }

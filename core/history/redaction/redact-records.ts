@@ -1,0 +1,69 @@
+import type { ErasureStore } from '../../contracts/erasure.ts';
+import type { AuditRecord, ScopeKey } from '../../contracts/records.ts';
+import type { Storage } from '../../contracts/storage.ts';
+import { listScopes, requireInspection } from '../../archive/scopes.ts';
+import { ownerOf, SHARED, userFolder } from '../../files/paths.ts';
+import { readRows } from '../../lists/page.ts';
+import type { RedactTextAnswer } from '../../schemas/revisions.ts';
+import { mapTexts, type Replacer } from './replacer.ts';
+import type { RedactionTarget } from './target.ts';
+import type { Begun } from './unfinished.ts';
+
+/** Rows of the audit that one transaction reads. */
+const AUDIT_ROWS = 200;
+
+/**
+ * Replaces the text in records beside files: events, kept answers and runs of the selected memory, or of
+ * all for shared memory, which anybody may have written; and in audit rows that are about it. Returns how
+ * many of each have it; in a dry run it only counts.
+ */
+export async function redactRecords(
+  storage: Storage,
+  erasure: ErasureStore,
+  {
+    target: { selection },
+    replacer,
+    begun,
+  }: { target: RedactionTarget; replacer: Replacer | null; begun: Begun | null },
+): Promise<Omit<RedactTextAnswer['records'], 'reasons'>> {
+  const counts = { runs: 0, events: 0, answers: 0, audit: 0 };
+  if (replacer === null) return counts;
+  const options = { inText: replacer.inRecord, inJson: replacer.inJson, dryRun: begun === null };
+  const { scope } = selection;
+  const isOfAll = scope === null || scope === SHARED;
+  for await (const one of isOfAll ? listScopes(requireInspection(storage)) : [scope]) {
+    const changed = await storage.log.changeTexts(one, options);
+    counts.events += changed.events;
+    counts.answers += changed.answers;
+    counts.runs += changed.runs;
+  }
+  const change = (row: AuditRecord): AuditRecord | null => {
+    if (!isAbout(row, scope)) return null;
+    const details = mapTexts(row.details, replacer.inRecord) as AuditRecord['details'];
+    return details === row.details ? null : { ...row, details };
+  };
+  if (begun === null) {
+    for await (const row of readRows((page) => storage.audit.list({}, page))) {
+      if (change(row) !== null) counts.audit += 1;
+    }
+    return counts;
+  }
+  for (let after: string | null = null; ;) {
+    const page: Awaited<ReturnType<ErasureStore['changeAudit']>> = await erasure.changeAudit(
+      { after, limit: AUDIT_ROWS },
+      change,
+    );
+    counts.audit += page.changed;
+    if (page.next === null) return counts;
+    after = page.next;
+  }
+}
+
+/** Whether an audit row names the selected memory. */
+function isAbout({ target, details }: AuditRecord, scope: ScopeKey | null): boolean {
+  if (scope === null) return true;
+  const all = JSON.stringify([target, details]);
+  if (scope === SHARED) return all.includes('shared/');
+  const userId = ownerOf(scope);
+  return all.includes(userFolder(userId)) || all.includes(JSON.stringify(userId));
+}
