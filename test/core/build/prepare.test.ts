@@ -15,15 +15,19 @@ import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 const PROJECT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
+const MAIN =
+  "export const runCommand = (): void => { console.log('ran', process.env['UV_THREADPOOL_SIZE'], process.argv.slice(2)); };\n";
+
+let built: string;
 let root: string;
 
-/** A clone in small: the real preparation, the real compiler, one source file. */
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'memory-service-prepare-'));
+/** A clone in small, which is built already: the real preparation, the real compiler, two source files. */
+beforeAll(() => {
+  built = root = makeRoot();
   mkdirSync(join(root, 'core/build'), { recursive: true });
   mkdirSync(join(root, 'core/cli'), { recursive: true });
   mkdirSync(join(root, 'node_modules/sqlite3/build/Release'), { recursive: true });
@@ -40,14 +44,23 @@ beforeEach(() => {
   write('package.json', '{ "type": "module", "engines": { "node": ">=20.19" } }');
   lock({});
   write('node_modules/.package-lock.json', '{ "packages": {} }');
-  write(
-    'core/cli/main.ts',
-    "export const runCommand = (): void => { console.log('ran', process.env['UV_THREADPOOL_SIZE'], process.argv.slice(2)); };\n",
+  write('core/service.ts', 'export const old = 1;\n');
+  write('core/cli/main.ts', MAIN);
+  expect(prepare().stderr).toMatch(
+    /^Building the service \(usually 20 to 40 seconds\)\.\n(?: .*\n)*Built in .* s\.\n$/,
   );
+});
+
+afterAll(() => rmSync(built, { recursive: true, force: true }));
+
+beforeEach(() => {
+  root = makeRoot();
+  cpSync(built, root, { recursive: true, verbatimSymlinks: true });
 });
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
+const makeRoot = () => mkdtempSync(join(tmpdir(), 'memory-service-prepare-'));
 const write = (name: string, content: string) => writeFileSync(join(root, name), content);
 const lock = (packages: object) =>
   write('package-lock.json', JSON.stringify({ lockfileVersion: 3, packages }));
@@ -73,12 +86,9 @@ function prepare(
 
 describe('the build', () => {
   it('runs when a source is newer in content, and only then', () => {
-    expect(prepare().stderr).toMatch(
-      /^Building the service \(usually 20 to 40 seconds\)\.\n(?: .*\n)*Built in .* s\.\n$/,
-    );
     expect(prepare()).toEqual({ status: 0, stdout: '', stderr: '' });
     // Touched, but the same.
-    write('core/cli/main.ts', readFileSync(join(root, 'core/cli/main.ts'), 'utf8'));
+    write('core/cli/main.ts', MAIN);
     expect(prepare().stderr).toBe('');
     write('core/cli/main.ts', "export const runCommand = (): void => console.log('new');\n");
     expect(prepare().stderr).toContain('Building');
@@ -105,16 +115,13 @@ describe('the build', () => {
   });
 
   it('leaves nothing of a source that is gone', () => {
-    write('core/errors.ts', 'export const old = 1;\n');
+    expect(existsSync(join(root, 'dist/core/service.js'))).toBe(true);
+    rmSync(join(root, 'core/service.ts'));
     prepare();
-    expect(existsSync(join(root, 'dist/core/errors.js'))).toBe(true);
-    rmSync(join(root, 'core/errors.ts'));
-    prepare();
-    expect(existsSync(join(root, 'dist/core/errors.js'))).toBe(false);
+    expect(existsSync(join(root, 'dist/core/service.js'))).toBe(false);
   });
 
   it('that fails shows why, and keeps the last good one', () => {
-    prepare();
     const before = readFileSync(join(root, 'dist/core/cli/main.js'), 'utf8');
     write('core/cli/main.ts', 'export const runCommand: number = "x";\n');
     const { status, stderr } = prepare();
@@ -194,7 +201,6 @@ describe('the install', () => {
   };
 
   it('is left out when everything in the lock file is there, whoever installed it', () => {
-    prepare();
     lock({
       '': {},
       'node_modules/left-out': { version: '1.0.0' },
@@ -250,7 +256,6 @@ describe('the install', () => {
   });
 
   it('goes on without the SQLite driver where no compiler is, and says what to install', () => {
-    prepare();
     rmSync(join(root, 'node_modules/sqlite3'), { recursive: true });
     const { status, stderr } = prepare('prepare.cjs', [], { PATH: join(root, 'nothing') });
     expect(status).toBe(0);
