@@ -1,0 +1,318 @@
+import { type Change, type Line, placeOf, standing, type Step, type Unit, Weave } from '../weave.ts';
+
+/** A write on the way back, and whether it is to be undone. */
+export interface UndoStep extends Step {
+  isSelected: boolean;
+  existedBefore: boolean;
+  existsAfter: boolean;
+}
+
+/** What is taken where a later write changed what is to be undone. */
+export type Take = 'restored' | 'theirs' | 'both';
+
+/** A place that can't be undone, since others changed it. Lines count from 1. */
+export interface MergeConflict<S extends UndoStep = UndoStep> {
+  startLine: number;
+  /** `startLine - 1` where no line stands there. */
+  endLine: number;
+  /** The lines as they stand, and as they would be, with their line ends. */
+  theirs: string;
+  restored: string;
+  /** Who wrote there since. */
+  writer: S | null;
+}
+
+/** The outcome of a merge. */
+export interface Merged<S extends UndoStep = UndoStep> {
+  /** `null` where the file goes. */
+  content: string | null;
+  conflicts: MergeConflict<S>[];
+  /** How many lines a redaction blanked that would be put back. */
+  blanked: number;
+}
+
+/** Lines of others, in place of which lines would be put back. */
+interface Conflict<S extends UndoStep> {
+  theirs: Set<Line<S>>;
+  /** What would be put back: lines of the list that are not on. */
+  restored: Set<Line<S>>;
+  writer: S | null;
+}
+
+/**
+ * Takes writes out of the present content of a file. Gets its changes newest first, from the present
+ * back to the oldest that is to be undone, and undoes each from the result of the one before: lines
+ * that it wrote go, and lines that it took out come back where they stood, before what was added there.
+ *
+ * - Where a later write changed such a line, there is a conflict. A line that was deleted since needs
+ *   not be taken out any more.
+ * - What a later write changed in the same way is done, and so is what a revert of the write took back.
+ * - Lines that no write to be undone touched stay, whatever is decided.
+ */
+export class Merge<S extends UndoStep = UndoStep> {
+  readonly #present: string | null;
+  readonly #weave: Weave<S>;
+  readonly #conflictOf = new Map<Line<S>, Conflict<S>>();
+  readonly #conflicts = new Set<Conflict<S>>();
+  #exists: boolean;
+  #endsWithBreak: boolean;
+  #blanked = 0;
+
+  constructor(present: string | null) {
+    this.#present = present;
+    this.#weave = new Weave(present ?? '');
+    this.#exists = present !== null;
+    this.#endsWithBreak = endsWithBreak(present ?? '');
+  }
+
+  /** Whether the file exists, as far as writes are undone. */
+  get exists(): boolean {
+    return this.#exists;
+  }
+
+  /** Goes back by one write, and undoes it if it is selected. */
+  back(change: Change<S>): void {
+    const { step, before, after } = change;
+    if (!step.isSelected) {
+      this.#weave.back(change);
+      return;
+    }
+    this.#weave.back(change, this.#undo);
+    this.#undoLastBreak(before, after);
+    if (!step.existsAfter) this.#exists = true;
+    if (!step.existedBefore) this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
+  }
+
+  /** The result. `decide` says for each conflict what is taken; by default `theirs`. */
+  finish(decide: (conflict: MergeConflict<S>) => Take = () => 'theirs'): Merged<S> {
+    const conflicts: MergeConflict<S>[] = [];
+    const open = [...this.#conflicts].filter((one) => one.theirs.size + one.restored.size > 0);
+    const described = describe(this.#weave, open, this.#present ?? '');
+    for (const [conflict, shown] of described) {
+      conflicts.push(shown);
+      const take = decide(shown);
+      if (take === 'theirs') continue;
+      for (const line of conflict.restored) line.isOn = true;
+      if (take === 'restored') for (const line of conflict.theirs) line.isOn = false;
+    }
+    conflicts.sort((one, other) => one.startLine - other.startLine);
+    return { content: this.#content(), conflicts, blanked: this.#blanked };
+  }
+
+  #content(): string | null {
+    const texts = [...this.#weave.lines()].flatMap(({ isOn, text }) => (isOn ? [text ?? ''] : []));
+    const isWanted = this.#exists || texts.length > 0;
+    if (!isWanted) return null;
+    if (texts.length === 0) return '';
+    return texts.join('\n') + (this.#endsWithBreak ? '\n' : '');
+  }
+
+  readonly #undo = (unit: Unit<S>): Line<S>[] => {
+    const { newer, older, isBlank, step } = unit;
+    if (isBlank && older.length > 0) {
+      this.#blanked += older.filter(({ found }) => found === null).length;
+      return this.#weave.pass(unit);
+    }
+    if (newer.length === 0) return this.#putBackRemoved(unit);
+    const isTakenBack = ({ killedBy }: Line<S>) => killedBy?.takesBack?.(step) === true;
+    const isGone = (line: Line<S>) => !line.isOn && !this.#isShadow(line);
+    if (older.length === 0) return this.#takeOutAdded(unit, { isGone, isTakenBack });
+    const gone = newer.filter(isGone);
+    if (gone.every(isTakenBack) && newer.some(({ isOn }) => isOn) && !newer.some(this.#isShadow)) {
+      for (const line of newer) line.isOn = false;
+      return this.#putBack(unit);
+    }
+    if (gone.length === newer.length) {
+      if (gone.some(isTakenBack)) return this.#weave.pass(unit);
+      if (older.every(({ found }) => found?.isOn === true)) return this.#weave.pass(unit);
+      const theirs = this.#standingIn(newer);
+      if (isSameTexts(theirs, older)) return theirs;
+      const isTakenOut = newer.every(({ killedBy }) => killedBy?.isSelected === true);
+      if (theirs.length === 0 && isTakenOut) return this.#putBack(unit);
+    }
+    return this.#conflict(unit, this.#standingIn(newer));
+  };
+
+  /** Lines that the write added: each goes for itself. */
+  #takeOutAdded(
+    unit: Unit<S>,
+    is: { isGone: (line: Line<S>) => boolean; isTakenBack: (line: Line<S>) => boolean },
+  ): Line<S>[] {
+    for (const line of unit.newer) {
+      if (!is.isGone(line)) {
+        line.isOn = false;
+        this.#conflictOf.get(line)?.restored.delete(line);
+        continue;
+      }
+      const theirs = this.#standingIn([line]);
+      if (theirs.length > 0 && !is.isTakenBack(line)) this.#conflict({ ...unit, newer: [line] }, theirs);
+    }
+    return [];
+  }
+
+  /** Lines that the write took out, and in whose place it wrote none. */
+  #putBackRemoved(unit: Unit<S>): Line<S>[] {
+    const { older, previous, next } = unit;
+    const missing = older.filter(({ found }) => found === null);
+    // Lines of others, which stay whatever else is undone.
+    if (missing.length > 0 && hasSame(previous, next, missing)) {
+      return this.#weave.pass(unit);
+    }
+    const placed = { ...unit, older: older.map((line) => ({ ...line })) };
+    for (const line of placed.older) {
+      // Someone took it out again after the revert: that stays, unless it was a revert of the revert.
+      const { found, by } = line;
+      const isLeft = found?.killedBy != null && by !== null && found.killedBy.takesBack?.(by) !== true;
+      if (isLeft) line.text = null;
+    }
+    return this.#putBack(placed);
+  }
+
+  #putBack({ step, newer, older, previous }: Unit<S>): Line<S>[] {
+    let at = placeOf({ newer, older, previous });
+    return older.map(({ text, found }) => {
+      if (found === null) {
+        at = this.#weave.insertAfter(at, { text, isOn: true, writer: step });
+        return at;
+      }
+      at = found;
+      if (found.killedBy !== null && text !== null) {
+        found.killedBy = null;
+        found.text = text;
+        found.isOn = true;
+      }
+      return found;
+    });
+  }
+
+  /** Notes lines of others in place of which lines would be put back, and these. */
+  #conflict({ step, newer, older, previous }: Unit<S>, theirs: readonly Line<S>[]): Line<S>[] {
+    const writer = [...theirs.map((line) => line.writer), ...newer.map((line) => line.killedBy)]
+      .filter((one) => one !== null)
+      .reduce<S | null>((newest, one) => (one.isSelected ? newest : (newest ?? one)), null);
+    let conflict: Conflict<S> = { theirs: new Set(), restored: new Set(), writer };
+    for (const line of [...theirs, ...newer]) {
+      const known = this.#conflictOf.get(line);
+      if (known === undefined || known === conflict) continue;
+      for (const one of conflict.theirs) known.theirs.add(one);
+      for (const one of conflict.restored) known.restored.add(one);
+      this.#conflicts.delete(conflict);
+      conflict = known;
+    }
+    this.#conflicts.add(conflict);
+    for (const line of [...newer, ...theirs]) conflict.restored.delete(line);
+    for (const line of theirs) if (line.isOn) conflict.theirs.add(line);
+    let at = placeOf({ newer, older, previous });
+    const placed = older.map(({ text, found }) => {
+      at = found ?? this.#weave.insertAfter(at, { text, writer: step });
+      if (found === null) conflict.restored.add(at);
+      return at;
+    });
+    for (const line of [...conflict.theirs, ...conflict.restored]) {
+      this.#conflictOf.set(line, conflict);
+    }
+    return placed;
+  }
+
+  readonly #isShadow = (line: Line<S>): boolean =>
+    this.#conflictOf.get(line)?.restored.has(line) === true;
+
+  /** The lines that stand now for those of a newer content. */
+  #standingIn(newer: readonly Line<S>[]): Line<S>[] {
+    const found: Line<S>[] = [];
+    for (const line of newer) {
+      const [first, last] = standing([line]);
+      for (let one = first; one !== null; one = one === last ? null : one.next) {
+        const isTheirs = one.isOn || this.#isShadow(one);
+        if (isTheirs && !found.includes(one)) found.push(one);
+      }
+    }
+    return found;
+  }
+
+  /** A line end that the write gave the last line, or took from it. */
+  #undoLastBreak(before: string, after: string): void {
+    const [was, is] = [endsWithBreak(before), endsWithBreak(after)];
+    if (was === is || is !== this.#endsWithBreak) return;
+    const last = this.#lastLine();
+    if (last === null || last === this.#weave.places.at(-1)) this.#endsWithBreak = was;
+  }
+
+  #lastLine(): Line<S> | null {
+    let last: Line<S> | null = null;
+    for (const line of this.#weave.lines()) if (line.isOn) last = line;
+    return last;
+  }
+}
+
+/** Lines between two others that one later write added, with the same texts. */
+function hasSame<S extends Step>(
+  previous: Line<S>,
+  next: Line<S> | null,
+  older: readonly { text: string | null }[],
+): boolean {
+  const groups = new Map<object, Line<S>[]>();
+  for (let line = previous.next; line !== null && line !== next; line = line.next) {
+    if (!line.isOn || line.hunk === null) continue;
+    const group = groups.get(line.hunk);
+    if (group === undefined) groups.set(line.hunk, [line]);
+    else group.push(line);
+  }
+  return [...groups.values()].some((group) => isSameTexts(group, older));
+}
+
+function isSameTexts(
+  lines: readonly { text: string | null }[],
+  others: readonly { text: string | null }[],
+): boolean {
+  return (
+    lines.length === others.length &&
+    lines.every(({ text }, at) => text !== null && text === others[at]?.text)
+  );
+}
+
+/** Where conflicts stand in the present content, and how their places would be. */
+function describe<S extends UndoStep>(
+  weave: Weave<S>,
+  conflicts: readonly Conflict<S>[],
+  present: string,
+): Map<Conflict<S>, MergeConflict<S>> {
+  const conflictOf = new Map<Line<S>, Conflict<S>>();
+  for (const one of conflicts) {
+    for (const line of [...one.theirs, ...one.restored]) conflictOf.set(line, one);
+  }
+  const spans = new Map<Conflict<S>, { first: Line<S>; last: Line<S>; from: number; to: number }>();
+  let seen = 0;
+  for (const line of weave.lines()) {
+    const from = seen;
+    if (line.number >= 0) seen = line.number + 1;
+    const conflict = conflictOf.get(line);
+    if (conflict === undefined) continue;
+    const span = spans.get(conflict);
+    if (span === undefined) spans.set(conflict, { first: line, last: line, from, to: seen });
+    else Object.assign(span, { last: line, to: seen });
+  }
+  const texts = present === '' ? [] : present.split(/(?<=\n)/);
+  const found = new Map<Conflict<S>, MergeConflict<S>>();
+  for (const [conflict, { first, last, from, to }] of spans) {
+    let kept = '';
+    let restored = '';
+    for (let line: Line<S> | null = first; line !== null; line = line === last ? null : line.next) {
+      const text = `${line.text ?? ''}\n`;
+      if (line.isOn) kept += text;
+      const isKept = line.isOn && !conflict.theirs.has(line);
+      if (isKept || conflict.restored.has(line)) restored += text;
+    }
+    if (kept === restored) continue;
+    // Lines that another write to be undone had taken out don't stand there.
+    const theirs = to > from ? texts.slice(from, to).join('') : kept;
+    const [startLine, endLine, writer] = [from + 1, to, conflict.writer];
+    found.set(conflict, { startLine, endLine, theirs, restored, writer });
+  }
+  return found;
+}
+
+/** Whether a text has a line end at its end, as one without lines has. */
+function endsWithBreak(text: string): boolean {
+  return text === '' || text.endsWith('\n');
+}
