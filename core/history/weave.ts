@@ -173,9 +173,10 @@ export class Weave<S extends Step> {
   }
 
   /** Leaves a unit as it is: what it took out stands in the list, as lines that are not there. */
-  readonly pass = ({ step, newer, older, previous }: Unit<S>): Line<S>[] => {
+  readonly pass = (unit: Unit<S>): Line<S>[] => {
+    const { step, newer, older } = unit;
     const [first, last] = standing(newer);
-    let at = placeOf({ newer, older, previous });
+    let at = placeOf(unit);
     return older.map(({ found }) => {
       at = found ?? this.insertAfter(at, { killedBy: step, first, last });
       return at;
@@ -213,10 +214,8 @@ export class Weave<S extends Step> {
       by: null,
     }));
     if (this.#pending === 0 || older.length === 0) return older;
-    // Which of the lines that a revert wrote, and of those that it took out there, came first is not
-    // known before.
-    const isLoose = (line: Line<S>) =>
-      line.pending !== null || (line.killedBy?.takesBack ?? null) !== null;
+    // Which came first, a line that a revert brought back or one that is gone, is not known before.
+    const isLoose = (line: Line<S>) => line.pending !== null || line.killedBy !== null;
     let first = before.at(-1) ?? this.start;
     while (first !== this.start && isLoose(first)) first = first.previous ?? this.start;
     let last = after[0] ?? null;
@@ -282,9 +281,15 @@ export function placeOf<S extends Step>({
   newer: [first],
   older,
   previous,
-}: Pick<Unit<S>, 'newer' | 'older' | 'previous'>): Line<S> {
-  if (first === undefined || older.some(({ found }) => found !== null)) return previous;
-  return first.previous ?? previous;
+  next,
+}: Pick<Unit<S>, 'newer' | 'older' | 'previous' | 'next'>): Line<S> {
+  if (older.some(({ found }) => found !== null)) return previous;
+  if (first !== undefined) return first.previous ?? previous;
+  // Behind what stands for the line before, unless the same lines stand for the one after, too.
+  const isWithin = next !== null && next.last === previous.last;
+  let at = previous;
+  while (!isWithin && at.last !== null && at.last !== at) at = at.last;
+  return at;
 }
 
 /** As many lines before as after: each was changed for itself. */

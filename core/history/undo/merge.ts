@@ -54,6 +54,8 @@ export class Merge<S extends UndoStep = UndoStep> {
   readonly #weave: Weave<S>;
   readonly #conflictOf = new Map<Line<S>, Conflict<S>>();
   readonly #conflicts = new Set<Conflict<S>>();
+  /** Reverts that no later one took back. */
+  readonly #reverts: S[] = [];
   #exists: boolean;
   #endsWithBreak: boolean;
   #blanked = 0;
@@ -74,6 +76,7 @@ export class Merge<S extends UndoStep = UndoStep> {
   back(change: Change<S>): void {
     const { step, before, after } = change;
     if (!step.isSelected) {
+      if (step.takesBack !== null && !this.#isReverted(step)) this.#reverts.push(step);
       this.#weave.back(change);
       return;
     }
@@ -114,7 +117,10 @@ export class Merge<S extends UndoStep = UndoStep> {
       return this.#weave.pass(unit);
     }
     if (newer.length === 0) return this.#putBackRemoved(unit);
-    const isTakenBack = ({ killedBy }: Line<S>) => killedBy?.takesBack?.(step) === true;
+    const isReverted = this.#isReverted(step);
+    const isTakenBack = ({ killedBy }: Line<S>) =>
+      killedBy?.takesBack?.(step) === true ||
+      (isReverted && killedBy !== null && this.#isReverted(killedBy));
     const isGone = (line: Line<S>) => !line.isOn && !this.#isShadow(line);
     if (older.length === 0) return this.#takeOutAdded(unit, { isGone, isTakenBack });
     const gone = newer.filter(isGone);
@@ -152,8 +158,10 @@ export class Merge<S extends UndoStep = UndoStep> {
 
   /** Lines that the write took out, and in whose place it wrote none. */
   #putBackRemoved(unit: Unit<S>): Line<S>[] {
-    const { older, previous, next } = unit;
+    const { step, older, previous, next } = unit;
     const missing = older.filter(({ found }) => found === null);
+    // A revert put back what there was to put back: other lines had writers whose writes it took back.
+    if (missing.length > 0 && this.#isReverted(step)) return this.#weave.pass(unit);
     // Lines of others, which stay whatever else is undone.
     if (missing.length > 0 && hasSame(previous, next, missing)) {
       return this.#weave.pass(unit);
@@ -168,8 +176,9 @@ export class Merge<S extends UndoStep = UndoStep> {
     return this.#putBack(placed);
   }
 
-  #putBack({ step, newer, older, previous }: Unit<S>): Line<S>[] {
-    let at = placeOf({ newer, older, previous });
+  #putBack(unit: Unit<S>): Line<S>[] {
+    const { step, older } = unit;
+    let at = placeOf(unit);
     return older.map(({ text, found }) => {
       if (found === null) {
         at = this.#weave.insertAfter(at, { text, isOn: true, writer: step });
@@ -186,7 +195,8 @@ export class Merge<S extends UndoStep = UndoStep> {
   }
 
   /** Notes lines of others in place of which lines would be put back, and these. */
-  #conflict({ step, newer, older, previous }: Unit<S>, theirs: readonly Line<S>[]): Line<S>[] {
+  #conflict(unit: Unit<S>, theirs: readonly Line<S>[]): Line<S>[] {
+    const { step, newer, older } = unit;
     const writer = [...theirs.map((line) => line.writer), ...newer.map((line) => line.killedBy)]
       .filter((one) => one !== null)
       .reduce<S | null>((newest, one) => (one.isSelected ? newest : (newest ?? one)), null);
@@ -202,9 +212,10 @@ export class Merge<S extends UndoStep = UndoStep> {
     this.#conflicts.add(conflict);
     for (const line of [...newer, ...theirs]) conflict.restored.delete(line);
     for (const line of theirs) if (line.isOn) conflict.theirs.add(line);
-    let at = placeOf({ newer, older, previous });
+    const [first, last] = standing(newer);
+    let at = placeOf(unit);
     const placed = older.map(({ text, found }) => {
-      at = found ?? this.#weave.insertAfter(at, { text, writer: step });
+      at = found ?? this.#weave.insertAfter(at, { text, writer: step, first, last });
       if (found === null) conflict.restored.add(at);
       return at;
     });
@@ -216,6 +227,10 @@ export class Merge<S extends UndoStep = UndoStep> {
 
   readonly #isShadow = (line: Line<S>): boolean =>
     this.#conflictOf.get(line)?.restored.has(line) === true;
+
+  #isReverted(step: S): boolean {
+    return this.#reverts.some((revert) => revert.takesBack?.(step) === true);
+  }
 
   /** The lines that stand now for those of a newer content. */
   #standingIn(newer: readonly Line<S>[]): Line<S>[] {

@@ -8,15 +8,17 @@ export interface RecordedWrite {
 interface Place {
   removed: string[];
   added: string[];
-  /** The next line that it left. */
+  /** The lines around it that it left. */
+  previous: string | undefined;
   next: string | undefined;
 }
 
 /**
  * The lines of the newest content without some of the writes, by the ids of the lines alone.
  *
- * All lines that ever were stand in one order: lines that a write added stand where those stood that it
- * took out there, and else right before the next line. Writes are undone newest first.
+ * All lines that ever were stand in one order: lines that a write added stand behind those that it took
+ * out there, and else right before the next line and what that was written for. Writes are undone newest
+ * first.
  */
 export function reference(
   writes: readonly RecordedWrite[],
@@ -33,30 +35,60 @@ export function reference(
   }
   const standsFor = (id: string): string[] =>
     present.has(id) ? [id] : (replaced.get(id)?.added.flatMap(standsFor) ?? []);
-  let conflicts = 0;
+  /** What would be put back in place of what. */
+  const conflicts: { theirs: string[]; restored: Set<string> }[] = [];
+  /** Behind what stands for the line before, unless that stands for the line after as well. */
+  const moveBehind = (ids: readonly string[], { previous, next }: Place) => {
+    const last = (id: string | undefined) => (id === undefined ? undefined : standsFor(id).at(-1));
+    const behind = last(previous);
+    const first = ids[0] as string;
+    if (behind === undefined || behind === last(next)) return;
+    if (order.indexOf(behind) < order.indexOf(first)) return;
+    for (const id of ids) order.splice(order.indexOf(id), 1);
+    order.splice(order.indexOf(behind) + 1, 0, ...ids);
+  };
+  const shadowed = (id: string) => conflicts.find(({ restored }) => restored.has(id));
   for (const at of [...selected].sort((one, other) => other - one)) {
-    for (const { removed, added } of placesOf(writes[at] as RecordedWrite)) {
+    for (const place of placesOf(writes[at] as RecordedWrite)) {
+      const { removed, added } = place;
       if (removed.length === 0) {
         for (const id of added) {
-          if (!present.delete(id) && standsFor(id).length > 0) conflicts += 1;
+          if (present.delete(id) || shadowed(id)?.restored.delete(id) === true) continue;
+          const theirs = standsFor(id);
+          if (theirs.length > 0) conflicts.push({ theirs, restored: new Set() });
         }
       } else if (added.every((id) => present.has(id))) {
         for (const id of added) present.delete(id);
         for (const id of removed) present.add(id);
+        if (added.length === 0) moveBehind(removed, place);
       } else {
-        conflicts += 1;
+        const known = added.map(shadowed).find((one) => one !== undefined);
+        const conflict = known ?? { theirs: [], restored: new Set() };
+        if (known === undefined) conflicts.push(conflict);
+        for (const id of added) conflict.restored.delete(id);
+        for (const id of removed) conflict.restored.add(id);
+        conflict.theirs.push(...added.flatMap(standsFor));
       }
     }
   }
-  return { lines: order.filter((id) => present.has(id)), conflicts };
+  const open = conflicts.filter(({ theirs, restored }) => theirs.length + restored.size > 0);
+  return { lines: order.filter((id) => present.has(id)), conflicts: open.length };
 }
 
 function orderAll(writes: readonly RecordedWrite[]): string[] {
   const order = [...(writes[0]?.before ?? [])];
+  /** The first of the lines that one was written for. */
+  const instead = new Map<string, string>();
+  const placeOf = (id: string): number => {
+    const replaced = instead.get(id);
+    return replaced === undefined ? order.indexOf(id) : placeOf(replaced);
+  };
   for (const write of writes) {
     for (const { removed, added, next } of placesOf(write)) {
-      const at = removed[0] ?? next;
-      order.splice(at === undefined ? order.length : order.indexOf(at), 0, ...added);
+      const [last, first] = [removed.at(-1), added[0]];
+      const end = next === undefined ? order.length : placeOf(next);
+      order.splice(last === undefined ? end : order.indexOf(last) + 1, 0, ...added);
+      if (first !== undefined && removed[0] !== undefined) instead.set(first, removed[0]);
     }
   }
   return order;
@@ -68,7 +100,7 @@ function placesOf({ before, after }: RecordedWrite): Place[] {
   const places: Place[] = [];
   let [one, other] = [0, 0];
   while (one < before.length || other < after.length) {
-    const place: Place = { removed: [], added: [], next: undefined };
+    const place: Place = { removed: [], added: [], previous: before[one - 1], next: undefined };
     for (; one < before.length && !stays.has(before[one] as string); one++) {
       place.removed.push(before[one] as string);
     }
@@ -78,7 +110,7 @@ function placesOf({ before, after }: RecordedWrite): Place[] {
     place.next = before[one];
     if (place.removed.length === place.added.length) {
       for (const [at, id] of place.removed.entries()) {
-        places.push({ removed: [id], added: [place.added[at] as string], next: place.next });
+        places.push({ ...place, removed: [id], added: [place.added[at] as string] });
       }
     } else {
       places.push(place);
