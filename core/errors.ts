@@ -217,6 +217,12 @@ export const ERROR_CODES = {
     message: 'The call takes more work than one call may.',
     action: 'Split the call into smaller ones; details.limit names what was too much.',
   },
+  CONFLICTS_UNDECIDED: {
+    status: 422,
+    retryable: false,
+    message: 'Not every conflict is decided.',
+    action: 'Ask with dryRun, and decide each conflict in resolutions; details.conflicts has them.',
+  },
   PATCH_NOT_FOUND: {
     status: 422,
     retryable: false,

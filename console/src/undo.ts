@@ -30,7 +30,7 @@ export function toUndos(answers: readonly RevertWritesAnswer[]): Undo {
 }
 
 function toRevert(files: readonly RevertedFile[], { dryRun }: { dryRun: boolean }): Undo {
-  const due = files.filter(({ outcome }) => outcome === 'reverted').length;
+  const due = files.filter(({ outcome }) => outcome === 'reverted' || outcome === 'merged').length;
   if (files.length === 0) {
     return { due, files, summary: 'Nothing was written that is selected here.' };
   }
@@ -78,6 +78,8 @@ const OUTCOMES: Readonly<
   >
 > = {
   reverted: ['to be put back', 'put back', 'good'],
+  merged: ['to be undone, the rest kept', 'undone, the rest kept', 'good'],
+  conflict: ['changed by others', 'changed by others', 'warn'],
   restored: ['to be restored', 'restored', 'good'],
   deleted: ['to be deleted', 'deleted', 'warn'],
   unchanged: ['unchanged', 'unchanged', 'neutral'],

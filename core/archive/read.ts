@@ -473,6 +473,7 @@ class HistoryReader {
       redactedBefore: line.redactedBefore ?? false,
       redactionId: line.redactionId ?? null,
       rowHash: line.rowHash ?? null,
+      reverts: line.reverts ?? null,
       hashFormat: line.hashFormat ?? 1,
       at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),

@@ -146,7 +146,7 @@ export interface UserListing extends Stored<AdminUser> {
 }
 
 /** One write of one file, without content. */
-export interface RevisionRecord extends FileKey, Stored<AdminRevision> {
+export interface RevisionRecord extends FileKey, Stored<Omit<AdminRevision, 'merged'>> {
   fileNo: number;
   /** SHA-256 of the content after this revision; `null` when redacted. */
   hash: string | null;

@@ -30,6 +30,10 @@ export interface Restoration {
   content: string | null;
   /** The expected version, else `VERSION_CONFLICT`; 0: the file must not exist. */
   ifVersion?: number | undefined;
+  /** How many redactions had changed the scope's past versions when the content was read. */
+  redactions?: number | undefined;
+  /** The versions that it takes back: see `RevisionRecord`. */
+  reverts?: string | undefined;
 }
 
 /** The admin's changes of memory files. Each leaves an audit row. */
@@ -141,10 +145,11 @@ export function createAdminFiles(
     async restore(restorations, options, caller) {
       const { reason, target, qualifies, held, knownErasure } = options;
       const { action = 'revisions.revert', details, run, guards } = options;
-      const prepared = restorations.map(({ key, content, ifVersion }) => ({
+      const prepared = restorations.map(({ key, content, ifVersion, redactions, reverts }) => ({
         key,
         ifVersion,
-        change: revertTo(content, reason),
+        redactions,
+        change: revertTo(content, reason, reverts),
       }));
       const keys = prepared.map(({ key }) => key);
       const facts = { ...caller, action, target, details, knownErasure };
@@ -161,7 +166,8 @@ export function createAdminFiles(
           (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
         );
         const written = new Map(
-          order.map(({ key, ifVersion, change }) => {
+          order.map(({ key, ifVersion, redactions, change }) => {
+            draft.expectRedactions(key.scope, redactions);
             draft.expectVersion(key, ifVersion);
             return [key, restoreOne(draft, key, change)] as const;
           }),

@@ -48,6 +48,8 @@ export interface FileChange {
   reason: string | null;
   /** The content before it as the history will have it, where a redaction replaces that, too. */
   before?: string;
+  /** What a revert takes back: see `RevisionRecord`. */
+  reverts?: string | undefined;
 }
 
 /** The chain of an archive's scope: see {@link ScopeState}. `newest` is its newest revision. */
@@ -114,6 +116,15 @@ export class Draft {
     if (actual === expected) return;
     const path = this.#toPath(key);
     throw versionConflict(path, { expected, actual });
+  }
+
+  /** Throws `VERSION_CONFLICT` unless as many redactions changed past versions of the scope. */
+  expectRedactions(scope: ScopeKey, expected: number | undefined): void {
+    const actual = this.#current.scope(scope).redactions;
+    if (expected === undefined || actual === expected) return;
+    throw new MemoryError('VERSION_CONFLICT', 'A redaction changed the history meanwhile.', {
+      details: { reason: 'redacted' },
+    });
   }
 
   /** Changes one file: its row, a revision with the step back, an access row. */
@@ -187,6 +198,7 @@ export class Draft {
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,
+      reverts: change.reverts ?? null,
       redacted: false,
       redactedBefore: false,
       existedBefore: exists,
@@ -432,10 +444,14 @@ export function versionConflict(
  * The change that restores an earlier content; `null` deletes the file. The content is accepted even
  * if the limit is lower now.
  */
-export function revertTo(content: string | null, reason: string | null): FileChange {
-  if (content === null) return deletion('revert', reason);
+export function revertTo(
+  content: string | null,
+  reason: string | null,
+  reverts?: string,
+): FileChange {
+  if (content === null) return { ...deletion('revert', reason), reverts };
   const facts = checkContent(content, Number.MAX_SAFE_INTEGER);
-  return { content, facts, action: 'revert', reason };
+  return { content, facts, action: 'revert', reason, reverts };
 }
 
 /** The change that deletes a file. */

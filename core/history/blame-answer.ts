@@ -1,6 +1,7 @@
 import type { BlamedLines, ReadBefore } from '../contracts/admin.ts';
+import type { RevisionRecord } from '../contracts/records.ts';
 import type { LogStore } from '../contracts/storage.ts';
-import { toTimeOrNull } from '../time/time.ts';
+import { toTime, toTimeOrNull } from '../time/time.ts';
 import type { BlamedRange } from './blame.ts';
 import { listReadBefore } from './read-before.ts';
 
@@ -19,7 +20,7 @@ export async function toBlameAnswer(
   const blame: BlamedLines[] = [];
   const seen = new Set<string>();
   let length = 0;
-  for (const { startLine, endLine, revision } of ranges) {
+  for (const { startLine, endLine, revision, putBackBy } of ranges) {
     const id = revision?.id ?? null;
     const lines: BlamedLines = {
       startLine,
@@ -32,6 +33,7 @@ export async function toBlameAnswer(
       toolCallId: revision?.toolCallId ?? null,
       at: toTimeOrNull(revision?.at ?? null),
       ...(revision?.redacted === true ? { redacted: true } : {}),
+      ...(putBackBy === null ? {} : { putBackBy: toPutBack(putBackBy) }),
       before: revision === null ? toTimeOrNull(oldestAt) : null,
       ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
     };
@@ -41,6 +43,10 @@ export async function toBlameAnswer(
     blame.push(lines);
   }
   return { blame, blameEnd: null };
+}
+
+function toPutBack({ id, version, actor, at }: RevisionRecord) {
+  return { revisionId: id, version, actor, at: toTime(at) };
 }
 
 /** What the writers of the newest revisions had read, by revision. */

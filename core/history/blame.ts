@@ -1,10 +1,12 @@
 import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
 import type { RevisionStore } from '../contracts/storage.ts';
-import { countLines, hashText } from '../files/content.ts';
+import { hashText } from '../files/content.ts';
 import { createPause } from '../time/pause.ts';
 import { applyDelta, blankDelta, diffTexts, type Hunk } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { damagedHistory } from './texts.ts';
+import { isMerged, parseTakenBack } from './undo/taken-back.ts';
+import { type Step, Weave } from './weave.ts';
 
 /** Consecutive lines that one revision wrote. Lines count from 1; both ends are included. */
 export interface BlamedRange {
@@ -12,6 +14,8 @@ export interface BlamedRange {
   endLine: number;
   /** `null` if the revision is pruned or too many revisions ago. */
   revision: RevisionRecord | null;
+  /** The newest revert that brought the lines back. */
+  putBackBy: RevisionRecord | null;
 }
 
 /** The history that blame reads. */
@@ -37,12 +41,13 @@ export async function blameLines(
   const pause = createPause();
   const lines = createBlamedLines(history, content);
   let oldestAt: number | null = null;
-  for await (const { revision, step, isAfter } of walkBack(history, file, version)) {
+  for await (const { revision, step, putBack, moves, isAfter } of walkBack(history, file, version)) {
     // Before the end, so that the last step is checked too.
     if (isAfter) await lines.check(revision);
     if (lines.isComplete()) break;
+    if (putBack !== undefined) lines.putBack(revision, { step: putBack, moves });
     oldestAt = Math.min(oldestAt ?? revision.at, revision.at);
-    if (step !== null) lines.stepBack(revision, step);
+    if (step !== null) lines.stepBack(revision, { step, moves });
     await pause();
   }
   await pause();
@@ -53,6 +58,10 @@ export async function blameLines(
 interface Passed {
   revision: RevisionRecord;
   step: RevisionStep | null;
+  /** The step of a revert to an earlier content, which the walk goes on with. */
+  putBack?: RevisionStep;
+  /** How many moves of the file came after it. */
+  moves: number;
   /** Whether the content so far is the one after this revision. */
   isAfter: boolean;
 }
@@ -65,13 +74,13 @@ interface Passed {
 async function* walkBack(history: History, file: FileKey, version: number): AsyncGenerator<Passed> {
   let left = MAX_REVISIONS;
   let place: { file: FileKey; version: number } | null = { file, version };
-  while (place !== null && left > 0) {
+  for (let moves = 0; place !== null && left > 0; moves += 1) {
     const { file: at, version: upTo } = place;
     const later = await history.ofVersion(at, upTo + 1);
     const revisions = await readRevisions(history, at, { upTo, later, limit: left });
     if (revisions.length === 0) {
       const oldest = later ?? (await findOldest(history, at));
-      if (oldest !== null) yield { revision: oldest, step: null, isAfter: false };
+      if (oldest !== null) yield { revision: oldest, step: null, moves, isAfter: false };
       return;
     }
     const restoredBy = findRestored(revisions);
@@ -84,14 +93,17 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       const restored = restoredBy.get(index) ?? index;
       if (restored === PRUNED) {
         const oldest = revisions.at(-1) as RevisionRecord;
-        yield { revision: oldest, step: null, isAfter: false };
+        yield { revision: oldest, step: null, moves, isAfter: false };
         return;
       }
+      const restoring = revisions[index] as RevisionRecord;
+      const by = restored === index ? undefined : await readStep(restoring.version);
+      if (by !== undefined) yield { revision: restoring, step: null, putBack: by, moves, isAfter: true };
       index = restored;
       const revision = revisions[index] as RevisionRecord;
       expected = revision.version - 1;
       if (isArrival(revision)) {
-        yield { revision, step: null, isAfter: true };
+        yield { revision, step: null, moves, isAfter: true };
         const left = await history.get(revision.peerId ?? '');
         if (left === null) return;
         place = { file: left, version: left.version - 1 };
@@ -99,7 +111,7 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       }
       const step = await readStep(revision.version);
       if (step === undefined) return;
-      yield { revision, step, isAfter: true };
+      yield { revision, step, moves, isAfter: true };
     }
   }
 }
@@ -142,17 +154,21 @@ async function findOldest(history: History, path: FileKey): Promise<RevisionReco
 /** Stands for a revision that is pruned, or too many revisions ago. */
 const PRUNED = -1;
 
-/** Maps the index of each revert to the index of the revision whose content it restored. */
+/**
+ * Maps the index of each revert to the index of the revision whose content it restored. One that kept
+ * what others wrote made a new content.
+ */
 export function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
   const restored = new Map<number, number>();
   const madeBy = new Map<string, number>();
   const isWhole = revisions.at(-1)?.version === 1;
   for (let index = revisions.length - 1; index >= 0; index--) {
-    const { action, existsAfter, hash } = revisions[index] as RevisionRecord;
+    const { action, existsAfter, hash, reverts, version } = revisions[index] as RevisionRecord;
     // The content of a redacted revision is not known.
     if (!existsAfter || hash === null) continue;
     // In a whole history, a plugin's revert may have written something new.
-    const earlier = madeBy.get(hash) ?? (isWhole ? undefined : PRUNED);
+    const isNew = isWhole || (reverts !== null && isMerged(reverts, version));
+    const earlier = madeBy.get(hash) ?? (isNew ? undefined : PRUNED);
     if (action === 'revert' && earlier !== undefined) restored.set(index, earlier);
     else madeBy.set(hash, index);
   }
@@ -160,57 +176,73 @@ export function findRestored(revisions: readonly RevisionRecord[]): Map<number, 
 }
 
 /** Whether a revision brought a file here by a move: the lines were written at the old path. */
-function isArrival({ action, existedBefore, peerId }: RevisionRecord): boolean {
+export function isArrival({ action, existedBefore, peerId }: RevisionRecord): boolean {
   return action === 'move' && !existedBefore && peerId !== null;
+}
+
+/** A revision on the way back through the moves of a file. */
+interface BlamedStep extends Step {
+  revision: RevisionRecord;
+  moves: number;
 }
 
 /** The lines of a content, each with its writer once known. */
 function createBlamedLines(history: History, content: string) {
-  const count = countLines(content);
-  const writers = Array<RevisionRecord | null>(count).fill(null);
-  /** For each line of the current older text: the line of `content` that it became, or -1. */
-  let places = writers.map((_, line) => line);
-  let unknown = count;
+  const weave = new Weave<BlamedStep>(content);
+  const lines = [...weave.places];
   const older = createOlderText(history, content);
 
-  function write(revision: RevisionRecord, lines: readonly number[]): void {
-    for (const line of lines) {
-      if (line < 0) continue;
-      writers[line] = revision;
-      unknown -= 1;
-    }
-  }
-
   return {
-    isComplete: () => unknown === 0,
+    isComplete: () =>
+      !weave.places.some(({ number }) => number >= 0) &&
+      !(weave.hasPending && lines.some(({ pending }) => pending !== null)),
 
     check: older.check,
 
     /** Steps from the text after a revision to the text before it. */
-    stepBack(revision: RevisionRecord, step: RevisionStep): void {
+    stepBack(
+      revision: RevisionRecord,
+      { step, moves }: { step: RevisionStep; moves: number },
+    ): void {
+      const after = older.text();
       const hunks = older.stepBack(step);
-      if (!step.existedBefore) {
-        write(revision, places);
-        return;
+      const { version, reverts, redactedBefore: isBlank } = revision;
+      const takesBack = reverts === null ? null : parseTakenBack(reverts, moves);
+      weave.back({
+        step: { revision, version, moves, takesBack },
+        hunks,
+        before: older.text(),
+        after,
+        isBlank,
+      });
+    },
+
+    /** Notes the lines that a revert brought back. */
+    putBack(
+      revision: RevisionRecord,
+      { step: { delta, keyframe }, moves }: { step: RevisionStep; moves: number },
+    ): void {
+      const { version } = revision;
+      const step = { revision, version, moves, takesBack: null };
+      const before = keyframe ?? '';
+      const hunks =
+        delta === null ? diffTexts(before, older.text()).delta.hunks : decodeDelta(delta).hunks;
+      for (const { start, removed } of hunks) {
+        for (const line of weave.places.slice(start, start + removed)) line.putBackBy ??= step;
       }
-      const before: number[] = [];
-      let line = 0;
-      for (const { start, removed, addedLines } of hunks) {
-        for (; line < start; line++) before.push(places[line] ?? -1);
-        line = start + removed;
-        write(revision, places.slice(start, line));
-        for (let added = 0; added < addedLines; added++) before.push(-1);
-      }
-      for (; line < places.length; line++) before.push(places[line] ?? -1);
-      places = before;
     },
 
     toRanges(): BlamedRange[] {
+      // A line that stands in the oldest content that was examined is older.
+      const unknown = new Set(weave.places);
       const ranges: BlamedRange[] = [];
-      let last: BlamedRange | null = null;
-      for (const [index, revision] of writers.entries()) {
-        if (last !== null && last.revision?.id === revision?.id) last.endLine = index + 1;
-        else ranges.push((last = { startLine: index + 1, endLine: index + 1, revision }));
+      for (const [index, line] of lines.entries()) {
+        const revision = unknown.has(line) ? null : (line.writer?.revision ?? null);
+        const putBackBy = line.putBackBy?.revision ?? null;
+        const last = ranges.at(-1);
+        const isSame = last?.revision?.id === revision?.id && last?.putBackBy?.id === putBackBy?.id;
+        if (last !== undefined && isSame) last.endLine = index + 1;
+        else ranges.push({ startLine: index + 1, endLine: index + 1, revision, putBackBy });
       }
       return ranges;
     },
@@ -235,6 +267,8 @@ export function createOlderText(history: Pick<RevisionStore, 'get'>, content: st
   }
 
   return {
+    text: () => text,
+
     /** Compares the current text with the revision that made it. */
     async check({ id, redacted, hash }: RevisionRecord): Promise<void> {
       if (!redacted && (!isKnown || hashText(text) === hash)) return;

@@ -97,6 +97,7 @@ function hashObject(revision: HashedRow): string {
     peerId: revision.peerId,
     reason: revision.reason,
     removedLines: revision.removedLines,
+    reverts: revision.reverts,
     runId: revision.runId,
     seal: sealContent(revision),
     size: revision.size,

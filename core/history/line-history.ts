@@ -4,6 +4,8 @@ import { toPhysicalPath } from '../files/paths.ts';
 import { createPause } from '../time/pause.ts';
 import { createOlderText, createStepReader, findRestored, readRevisions } from './blame.ts';
 import type { Hunk } from './delta.ts';
+import { parseTakenBack } from './undo/taken-back.ts';
+import { type Step, Weave } from './weave.ts';
 
 /** A line at one version of a file. Lines count from 1. */
 interface LinePlace {
@@ -70,6 +72,9 @@ export async function followLine(stores: Stores, start: LinePlace): Promise<Line
   return { files: [...histories.values()].map(toFile), isComplete };
 }
 
+/** A line at a version of one file. */
+type Place = Pick<LinePlace, 'version' | 'line'>;
+
 /** What is kept of a file's past. */
 interface FileHistory {
   file: FileKey;
@@ -78,6 +83,8 @@ interface FileHistory {
   steps: ReadonlyMap<number, readonly Hunk[] | null>;
   /** Versions with the same text, one of which a revert made. */
   restored: readonly (readonly [number, number])[];
+  /** Lines that a revert brought back: after it, and before the write that had taken them out. */
+  putBack: readonly (readonly [Place, Place])[];
   /** Whether `steps` reaches back to the first version. */
   isWhole: boolean;
   /** The line's number by version, as far as it is known. */
@@ -95,6 +102,16 @@ async function readHistory(
   const listed = await readRevisions(store, file, { upTo: newest, later, limit });
   const steps = new Map<number, readonly Hunk[] | null>();
   const older = createOlderText(store, head?.content ?? '');
+  const weave = listed.some(({ reverts }) => reverts !== null)
+    ? new Weave<Step & { moves: number }>(head?.content ?? '')
+    : null;
+  const putBack: [Place, Place][] = [];
+  if (weave !== null) {
+    weave.onPutBack = ({ revert, at, step, before }) => {
+      const back = { version: step.version - 1, line: before + 1 };
+      putBack.push([{ version: revert.version, line: at + 1 }, back]);
+    };
+  }
   const pause = createPause();
   const readStep = createStepReader(store, file);
   for (const [index, revision] of listed.entries()) {
@@ -104,8 +121,13 @@ async function readHistory(
     await older.check(revision);
     const step = await readStep(version);
     if (step === undefined) break;
+    const after = older.text();
     const hunks = older.stepBack(step);
     steps.set(version, step.existedBefore ? hunks : null);
+    const { reverts, redactedBefore: isBlank } = revision;
+    const takesBack = reverts === null ? null : parseTakenBack(reverts, 0);
+    const made = { version, moves: 0, takesBack };
+    weave?.back({ step: made, hunks, before: older.text(), after, isBlank });
     await pause();
   }
   return {
@@ -118,6 +140,7 @@ async function readHistory(
         ? []
         : [[revert.version, earlier.version] as const];
     }),
+    putBack,
     isWhole: steps.has(1),
     places: new Map(),
   };
@@ -125,7 +148,7 @@ async function readHistory(
 
 /** The same line at the versions before and after, and at those with the same text. */
 function neighbours(
-  { steps, restored }: FileHistory,
+  { steps, restored, putBack }: FileHistory,
   { file, version, line }: LinePlace,
 ): LinePlace[] {
   const found: LinePlace[] = [];
@@ -138,6 +161,11 @@ function neighbours(
   for (const [one, other] of restored) {
     if (one === version) found.push({ file, version: other, line });
     if (other === version) found.push({ file, version: one, line });
+  }
+  const isHere = (place: Place) => place.version === version && place.line === line;
+  for (const [after, before] of putBack) {
+    if (isHere(after)) found.push({ file, ...before });
+    if (isHere(before)) found.push({ file, ...after });
   }
   return found;
 }

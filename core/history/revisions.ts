@@ -14,6 +14,7 @@ import type {
   RedactTextAnswer,
   RedactTextRequest,
   RevertAnswer,
+  RevertRequest,
   RevertSelection,
   RevertWritesAnswer,
   RevisionListQuery,
@@ -35,10 +36,11 @@ import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
 import { redactText, type RedactTextParts } from './redaction/redact-text.ts';
 import { listUnfinished } from './redaction/unfinished.ts';
-import { revertRevision } from './revert-revision.ts';
-import { type RevertEnd, type RevertLink, revertWrites } from './revert-writes.ts';
+import { type RevertEnd, type RevertLink, revertWrites } from './undo/revert.ts';
+import { readList, readSelected } from './undo/selection.ts';
 import { listReadBefore } from './read-before.ts';
 import type { HistoryParts } from './history-parts.ts';
+import { isMerged } from './undo/taken-back.ts';
 import {
   createTexts,
   isWhole,
@@ -82,19 +84,24 @@ export interface Revisions {
     at: { version: number; content: string },
   ): Promise<{ blame: BlamedLines[]; blameEnd: number | null }>;
   /**
-   * Writes the content from before a revision as a new revision; reverts a move on both paths. A file
-   * that was written since is left, unless `ifVersion` names its present version.
+   * Takes what a revision changed out of the present content; reverts a move on both paths. With
+   * `ifVersion`, only while the file is at that version.
    */
   revert(
     id: string,
-    options: { dryRun?: boolean | undefined; ifVersion?: number | undefined },
+    options: RevertRequest & { ifVersion?: number | undefined },
     caller: AuditCaller,
   ): Promise<RevertAnswer>;
-  /** Reverts all writes of a dream run, of a tool call, or of an actor since a time. */
+  /** Reverts all writes of a dream run, of a tool call, of an actor since a time, or of a list. */
   revertWrites(
     selection: RevertSelection,
     caller: AuditCaller,
-    options?: { links?: readonly RevertLink[]; end?: RevertEnd | undefined },
+    options?: {
+      links?: readonly RevertLink[];
+      end?: RevertEnd | undefined;
+      /** Physical paths that are left as they are. */
+      except?: ReadonlySet<string>;
+    },
   ): Promise<RevertWritesAnswer>;
   /** Takes the content of a revision out of the history for good; see `redact.ts`. */
   redact(id: string, request: RedactRequest, caller: AuditCaller): Promise<RedactAnswer>;
@@ -187,12 +194,30 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       return await toBlameAnswer(ranges, { log: storage.log, oldestAt });
     },
 
-    revertWrites: (selection, caller, options = {}) =>
-      revertWrites(parts, selection, { caller, ...options }),
-
-    async revert(id, options, caller) {
+    async revertWrites(selection, caller, options = {}) {
       const knownErasure = deps.erasures.latest();
-      return await revertRevision(parts, await find(id), { ...options, knownErasure, caller });
+      const { except = new Set(), ...others } = options;
+      const selected = await readSelected(storage, selection);
+      const revisions = selected.revisions.filter((one) => !except.has(toPhysicalPath(one)));
+      const { dryRun, onConflict, resolutions } = selection;
+      return await revertWrites(
+        parts,
+        { ...selected, revisions },
+        { dryRun, onConflict, resolutions, knownErasure, caller, ...others },
+      );
+    },
+
+    async revert(id, { ifVersion, ...options }, caller) {
+      const knownErasure = deps.erasures.latest();
+      const revision = await find(id);
+      const expected = ifVersion === undefined ? undefined : { revision, version: ifVersion };
+      const selected = await readList(storage, [revision.id]);
+      const reverting = { ...options, expected, knownErasure, caller, hasDiffs: true };
+      const { dryRun, files } = await revertWrites(parts, selected, reverting);
+      const answered = files.map((file) => ({ ...file, unchanged: file.outcome === 'unchanged' }));
+      const own = toPhysicalPath(revision);
+      answered.sort((one, other) => Number(other.path === own) - Number(one.path === own));
+      return { dryRun, unchanged: answered.every((file) => file.unchanged), files: answered };
     },
 
     redactText: (request, caller) => redactText({ ...parts, ...deps }, request, caller),
@@ -319,6 +344,8 @@ export function toAdminRevision(revision: RevisionRecord): AdminRevision {
     addedLines: revision.addedLines,
     removedLines: revision.removedLines,
     peerId: revision.peerId,
+    reverts: revision.reverts,
+    merged: revision.reverts !== null && isMerged(revision.reverts, revision.version),
     redacted: revision.redacted,
     redactedBefore: revision.redactedBefore,
     redactionId: revision.redactionId,

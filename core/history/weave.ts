@@ -101,6 +101,11 @@ export class Weave<S extends Step> {
     });
   }
 
+  /** Whether lines that a revert wrote may be found in an older content. */
+  get hasPending(): boolean {
+    return this.#pending > 0;
+  }
+
   /** All lines of the list, in order. */
   *lines(): Generator<Line<S>> {
     for (let line = this.start.next; line !== null; line = line.next) yield line;

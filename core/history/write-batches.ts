@@ -16,6 +16,11 @@ export function unwritten(path: string) {
   return { path, version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
 }
 
+/** A file of a revert to which nothing was written. */
+export function unrevertedFile(path: string) {
+  return { ...unwritten(path), fromVersion: null, conflicts: [], blanked: 0 };
+}
+
 /** What is to become of one file, and at last what became of it. */
 export interface Plan<Outcome> {
   outcome: Outcome;

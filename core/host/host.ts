@@ -24,7 +24,7 @@ import type { Storage } from '../contracts/storage.ts';
 import type { ToolDefinition, ToolRunner } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { MemoryError } from '../errors.ts';
-import type { RevertEnd } from '../history/revert-writes.ts';
+import type { RevertEnd } from '../history/undo/revert.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';

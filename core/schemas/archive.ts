@@ -70,7 +70,12 @@ export const HistoryHead = strictObject({
 });
 export type HistoryHead = Static<typeof HistoryHead>;
 
-const { path: _path, userId: _userId, ...revisionFields } = AdminRevision.properties;
+const {
+  path: _path,
+  userId: _userId,
+  merged: _merged,
+  ...revisionFields
+} = AdminRevision.properties;
 
 /** A line of a file's history: a revision, and the step back to the content before it. */
 export const HistoryLine = strictObject({
@@ -81,6 +86,7 @@ export const HistoryLine = strictObject({
   removedLines: number(0),
   redactedBefore: Type.Optional(revisionFields.redactedBefore),
   redactionId: Type.Optional(revisionFields.redactionId),
+  reverts: Type.Optional(revisionFields.reverts),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   contentSeal: nullable(hash),

@@ -39,6 +39,14 @@ export const AdminRevision = strictObject({
   addedLines: count(),
   removedLines: count(),
   peerId: nullable(text('The other revision of a move.')),
+  reverts: nullable(
+    text(
+      'The versions of this file that it took back, as 3,5-7; after each ; those of the file that this one was moved from. null for a write that is no revert, and for a restore.',
+    ),
+  ),
+  merged: Type.Boolean({
+    description: 'It took writes back although others had written since, and kept those.',
+  }),
   redacted: Type.Boolean({ description: 'Its content, after it, was taken out.' }),
   redactedBefore: Type.Boolean({ description: 'The content before it was taken out.' }),
   redactionId: nullable(
@@ -70,6 +78,17 @@ export const BlamedLines = strictObject({
   toolCallId: nullable(Type.String()),
   at: nullable(timeSchema),
   redacted: flag('true where the content of its revision was taken out.'),
+  putBackBy: Type.Optional(
+    strictObject(
+      {
+        revisionId: Type.String(),
+        version: versionSchema,
+        actor: Type.String(),
+        at: timeSchema,
+      },
+      { description: 'The revert that brought the lines back; absent for other lines.' },
+    ),
+  ),
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
   }),
@@ -269,7 +288,39 @@ export const UnfinishedRedaction = strictObject({
 });
 export type UnfinishedRedaction = Static<typeof UnfinishedRedaction>;
 
-/** Whose writes are to be undone: those of one run, of one tool call, or of one actor since a time. */
+/** How a conflict is decided that a dry run showed. */
+export const ConflictResolution = strictObject({
+  path: physicalPathSchema,
+  version: Type.Integer({ minimum: 0, description: 'The fromVersion of the file; 0: none.' }),
+  startLine: Type.Integer({ minimum: 1 }),
+  take: Type.Enum(['restored', 'theirs', 'both'], {
+    description: 'both: what is put back stands first.',
+  }),
+});
+export type ConflictResolution = Static<typeof ConflictResolution>;
+
+const revertOptions = {
+  dryRun: flag('Show what would happen, with diffs, and write nothing.'),
+  onConflict: Type.Optional(
+    Type.Enum(['skip', 'leave', 'force'], {
+      description:
+        'Where others changed what is to be undone. skip, the default: undo the rest of the file. leave: leave the file. force: put back what was there, in place of what they wrote.',
+    }),
+  ),
+  resolutions: Type.Optional(
+    Type.Array(ConflictResolution, {
+      maxItems: 10_000,
+      description:
+        'Decides each conflict, else 422 CONFLICTS_UNDECIDED. A file that is at another version by now is 412.',
+    }),
+  ),
+};
+
+/** What a revert of one revision takes. */
+export const RevertRequest = strictObject(revertOptions);
+export type RevertRequest = Static<typeof RevertRequest>;
+
+/** Whose writes are to be undone: those of a run, of a tool call, of an actor since a time, or a list. */
 export const RevertSelection = strictObject({
   runId: Type.Optional(text('All writes of this dream run, in the memory of its user.')),
   toolCallId: Type.Optional(text('All writes of this tool call.')),
@@ -279,19 +330,55 @@ export const RevertSelection = strictObject({
   userId: Type.Optional(
     text('Only in the memory of this user. With runId, default the user of the run.'),
   ),
-  dryRun: flag('Show what would happen, with diffs, and write nothing.'),
+  revisionIds: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: 10_000,
+      description: 'These revisions, each once.',
+    }),
+  ),
+  ...revertOptions,
 });
 export type RevertSelection = Static<typeof RevertSelection>;
+
+/** A place of a file that others changed since. Lines count from 1. */
+export const RevertConflict = strictObject({
+  startLine: Type.Integer({ minimum: 1 }),
+  endLine: Type.Integer({
+    minimum: 0,
+    description: 'Included; startLine - 1 where no line stands there.',
+  }),
+  theirs: text('The lines as they stand, with their line ends.'),
+  restored: text('The lines that would be there.'),
+  writer: nullable(
+    strictObject({
+      revisionId: Type.String(),
+      version: versionSchema,
+      actor: Type.String(),
+      at: timeSchema,
+    }),
+    { description: 'Who wrote there since.' },
+  ),
+});
+export type RevertConflict = Static<typeof RevertConflict>;
 
 /** What became of a file whose writes were undone. */
 export const RevertedFile = strictObject({
   path: physicalPathSchema,
-  outcome: Type.Enum(['reverted', 'unchanged', 'changed_since', 'gone', 'refused'], {
-    description:
-      'gone: the content from before is pruned or redacted. refused: it could not be written.',
-  }),
+  outcome: Type.Enum(
+    ['reverted', 'merged', 'conflict', 'unchanged', 'gone', 'refused', 'changed_since'],
+    {
+      description:
+        'merged: others wrote since, and all of it could be undone. conflict: some of it could not. gone: the content from before is pruned or redacted. refused: it could not be written. changed_since is not returned any more.',
+    },
+  ),
   version: nullable(versionSchema, { description: 'The one that was written.' }),
   revisionId: nullable(Type.String()),
+  fromVersion: nullable(versionSchema, {
+    description: 'The version that was there before; null where the file did not exist.',
+  }),
+  conflicts: Type.Array(RevertConflict, { description: 'The places that were not undone.' }),
+  blanked: count('Lines that a redaction blanked: they are not put back.'),
   why: nullable(text('Why it was left, or which of its versions were.')),
   diff: text('Unified, in a dry run; empty where nothing would be written.'),
   diffOmitted: Type.Boolean({
@@ -309,12 +396,8 @@ export const RevertAnswer = strictObject({
       ...RevertedFile.properties,
       diff: text('Unified; empty where nothing is written.'),
       unchanged: Type.Boolean(),
-      fromVersion: nullable(versionSchema, {
-        description:
-          'The version that was there before; null where the file did not exist. The If-Match that reverts it although others wrote since.',
-      }),
     }),
-    { description: 'One for each file: two for a move.' },
+    { description: 'One for each file: two for a move, first that of the revision.' },
   ),
 });
 export type RevertAnswer = Static<typeof RevertAnswer>;

@@ -182,6 +182,8 @@ describe('the story of an incident', () => {
       addedLines: 1,
       removedLines: 0,
       peerId: null,
+      reverts: null,
+      merged: false,
       redacted: false,
       contentBefore: null,
       contentAfter: 'x',

@@ -138,6 +138,7 @@ export function decideWrite(
             addedLines: 1,
             removedLines: 2,
             peerId: null,
+            reverts: null,
             redacted: false,
             redactedBefore: false,
             rowHash: null,

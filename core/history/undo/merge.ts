@@ -72,11 +72,23 @@ export class Merge<S extends UndoStep = UndoStep> {
     return this.#exists;
   }
 
+  /** Whether a revert took a write back, and no later revert took back that one. */
+  isReverted(step: S): boolean {
+    return this.#reverts.some((revert) => revert.takesBack?.(step) === true);
+  }
+
+  /** Notes what a revert took back, without going back by it. */
+  note(step: S): void {
+    if (step.takesBack !== null && !this.isReverted(step)) this.#reverts.push(step);
+  }
+
   /** Goes back by one write, and undoes it if it is selected. */
   back(change: Change<S>): void {
     const { step, before, after } = change;
-    if (!step.isSelected) {
-      if (step.takesBack !== null && !this.#isReverted(step)) this.#reverts.push(step);
+    // A file that a revert brought back does not come back once more.
+    const isDone = !step.existsAfter && this.#exists && this.isReverted(step);
+    if (!step.isSelected || isDone) {
+      if (!step.isSelected) this.note(step);
       this.#weave.back(change);
       return;
     }
@@ -117,10 +129,12 @@ export class Merge<S extends UndoStep = UndoStep> {
       return this.#weave.pass(unit);
     }
     if (newer.length === 0) return this.#putBackRemoved(unit);
-    const isReverted = this.#isReverted(step);
+    const isReverted = this.isReverted(step);
+    // What a revert did not undo was changed by others: where a line stands, only its place changed.
+    if (isReverted && newer.every(({ isOn }) => isOn)) return this.#weave.pass(unit);
     const isTakenBack = ({ killedBy }: Line<S>) =>
       killedBy?.takesBack?.(step) === true ||
-      (isReverted && killedBy !== null && this.#isReverted(killedBy));
+      (isReverted && killedBy !== null && this.isReverted(killedBy));
     const isGone = (line: Line<S>) => !line.isOn && !this.#isShadow(line);
     if (older.length === 0) return this.#takeOutAdded(unit, { isGone, isTakenBack });
     const gone = newer.filter(isGone);
@@ -145,6 +159,7 @@ export class Merge<S extends UndoStep = UndoStep> {
     is: { isGone: (line: Line<S>) => boolean; isTakenBack: (line: Line<S>) => boolean },
   ): Line<S>[] {
     for (const line of unit.newer) {
+      if (line.isOn && this.isReverted(unit.step)) continue;
       if (!is.isGone(line)) {
         line.isOn = false;
         this.#conflictOf.get(line)?.restored.delete(line);
@@ -161,7 +176,7 @@ export class Merge<S extends UndoStep = UndoStep> {
     const { step, older, previous, next } = unit;
     const missing = older.filter(({ found }) => found === null);
     // A revert put back what there was to put back: other lines had writers whose writes it took back.
-    if (missing.length > 0 && this.#isReverted(step)) return this.#weave.pass(unit);
+    if (missing.length > 0 && this.isReverted(step)) return this.#weave.pass(unit);
     // Lines of others, which stay whatever else is undone.
     if (missing.length > 0 && hasSame(previous, next, missing)) {
       return this.#weave.pass(unit);
@@ -227,10 +242,6 @@ export class Merge<S extends UndoStep = UndoStep> {
 
   readonly #isShadow = (line: Line<S>): boolean =>
     this.#conflictOf.get(line)?.restored.has(line) === true;
-
-  #isReverted(step: S): boolean {
-    return this.#reverts.some((revert) => revert.takesBack?.(step) === true);
-  }
 
   /** The lines that stand now for those of a newer content. */
   #standingIn(newer: readonly Line<S>[]): Line<S>[] {

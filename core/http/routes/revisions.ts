@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import {
@@ -13,11 +12,12 @@ import {
   RedactTextAnswer,
   RedactTextRequest,
   RevertAnswer,
+  RevertRequest,
   RevertSelection,
   RevertWritesAnswer,
   RevisionListQuery,
 } from '../../schemas/revisions.ts';
-import { listOf, strictObject } from '../../schemas/shapes.ts';
+import { listOf } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 import { ifVersionOf, withPrecondition } from '../precondition.ts';
@@ -51,10 +51,15 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       path: '/v1/admin/revisions/:id/revert',
       summary: 'Revert a revision',
       description:
-        'Writes the content from before that revision as a new revision. A file that was written since is left: changed_since. With If-Match: "<version>" it writes only while the file is at that version, and takes out what was written since, too.',
-      bodySchema: strictObject({ dryRun: Type.Optional(Type.Boolean()) }),
+        'Takes what that revision changed out of the present content, and keeps what was written since. Where others changed the same lines, the answer lists the conflicts, and onConflict or resolutions decide them. With If-Match: "<version>" it writes only while the file is at that version. A file that was moved since is found where it is now; a deleted one comes back only if this revision deleted it.',
+      bodySchema: RevertRequest,
       resultSchema: RevertAnswer,
-      errorCodes: ['REVISION_NOT_FOUND', 'VERSION_CONFLICT', 'QUOTA_EXCEEDED'],
+      errorCodes: [
+        'REVISION_NOT_FOUND',
+        'VERSION_CONFLICT',
+        'CONFLICTS_UNDECIDED',
+        'QUOTA_EXCEEDED',
+      ],
       async handle(request) {
         const id = request.params['id'] ?? '';
         const ifVersion = await ifVersionOf(request, async () => {
@@ -107,12 +112,19 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       path: '/v1/admin/revert',
       // Writes in batches, as long as there are files.
       deadlineMs: null,
-      summary: 'Revert the writes of a run, a tool call or an actor',
+      summary: 'Revert the writes of a run, a tool call, an actor, or a list',
       description:
-        'Undoes them file by file, where nothing was written since, and says what became of each file. Exactly one of runId, toolCallId and actor. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required.',
+        'Undoes them file by file, newest first, keeps what others wrote since, and says what became of each file. Exactly one of runId, toolCallId, actor and revisionIds. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required.',
       bodySchema: RevertSelection,
       resultSchema: RevertWritesAnswer,
-      errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED', 'WORK_LIMIT_EXCEEDED'],
+      errorCodes: [
+        'INVALID_USER_ID',
+        'REVISION_NOT_FOUND',
+        'VERSION_CONFLICT',
+        'CONFLICTS_UNDECIDED',
+        'QUOTA_EXCEEDED',
+        'WORK_LIMIT_EXCEEDED',
+      ],
       handle: (request) => core.revisions.revertWrites(request.body, toCaller(request)),
     }),
     adminRoute('Revisions', {

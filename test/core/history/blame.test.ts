@@ -285,10 +285,9 @@ describe('blame', () => {
             const at = undone === undefined ? -1 : versions.indexOf(undone);
             const target = versions[at - 1]?.lines ?? null;
             if (undone === undefined || target === null) continue;
-            const seen = await core.revisions.revert(undone.revisionId, { dryRun: true }, operator);
-            const ifVersion = seen.files[0]?.fromVersion ?? 0;
-            const answer = await core.revisions.revert(undone.revisionId, { ifVersion }, operator);
-            if (answer.unchanged) continue;
+            const revisionIds = versions.slice(at).map((version) => version.revisionId);
+            const answer = await core.revisions.revertWrites({ revisionIds }, operator);
+            if (answer.files[0]?.outcome === 'unchanged') continue;
             const same = versions.findLast(
               ({ lines: earlier }) => toText(earlier) === toText(target),
             );

@@ -25,6 +25,7 @@ it('hashes a row as the documented example says', () => {
     addedLines: 1,
     removedLines: 0,
     peerId: null,
+    reverts: null,
     existedBefore: false,
     existsAfter: true,
     hash: hashText('Green\n'),

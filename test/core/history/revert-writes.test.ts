@@ -18,7 +18,7 @@ const outcomes = (answer: { files: readonly { path: string; outcome: string }[] 
   Object.fromEntries(answer.files.map(({ path, outcome }) => [path, outcome]));
 
 describe('what one actor wrote since a time', () => {
-  it('is undone file by file; what others wrote since is left, and named', async () => {
+  it('is undone file by file; what others wrote since stays', async () => {
     const clock = manualClock();
     const core = await openCore({ now: clock.now, sharedWrites: true });
     await write(core, 'user/a.md', 'good\n', 'ann');
@@ -38,23 +38,23 @@ describe('what one actor wrote since a time', () => {
     expect(preview.files).toMatchObject([
       { path: 'shared/c.md', outcome: 'reverted', version: null },
       { path: 'users/alice/a.md', outcome: 'reverted', version: null, why: null },
-      { path: 'users/alice/b.md', outcome: 'changed_since', diff: '' },
+      { path: 'users/alice/b.md', outcome: 'merged' },
       { path: 'users/alice/new.md', outcome: 'reverted' },
       { path: 'users/bob/d.md', outcome: 'reverted' },
     ]);
     expect(preview.files[1]?.diff).toContain('-worse\n+good\n');
-    expect(preview.files[2]?.why).toMatch(/^ann wrote version 3 since, at /);
+    expect(preview.files[2]?.diff).toContain('-bad\n+good\n mine\n');
     expect(await contentOf(core, 'users/alice/a.md')).toBe('worse\n');
 
     const answer = await core.revisions.revertWrites({ ...selection, userId: 'alice' }, operator);
     expect(outcomes(answer)).toEqual({
       'users/alice/a.md': 'reverted',
-      'users/alice/b.md': 'changed_since',
+      'users/alice/b.md': 'merged',
       'users/alice/new.md': 'reverted',
     });
     expect(answer.files[0]).toMatchObject({ version: 4 });
     expect(await contentOf(core, 'users/alice/a.md')).toBe('good\n');
-    expect(await contentOf(core, 'users/alice/b.md')).toBe('bad\nmine\n');
+    expect(await contentOf(core, 'users/alice/b.md')).toBe('good\nmine\n');
     expect(await contentOf(core, 'users/alice/new.md')).toBe(null);
     expect(await contentOf(core, 'shared/c.md')).toBe('bad\n');
     const { items } = await core.accessLog.audit({ limit: 1 });
@@ -67,23 +67,21 @@ describe('what one actor wrote since a time', () => {
     expect(outcomes(await core.revisions.revertWrites(selection, operator))).toEqual({
       'shared/c.md': 'reverted',
       'users/alice/a.md': 'unchanged',
-      'users/alice/b.md': 'changed_since',
+      'users/alice/b.md': 'unchanged',
       'users/alice/new.md': 'unchanged',
       'users/bob/d.md': 'reverted',
     });
   });
 
-  it('is undone down to the newest write of somebody else', async () => {
+  it('is undone below what somebody else wrote in between', async () => {
     const core = await openCore();
     await write(core, 'user/a.md', '1\n', 'mallory');
     await write(core, 'user/a.md', '1\n2\n', 'ann');
     await write(core, 'user/a.md', '1\n2\n3\n', 'mallory');
     await write(core, 'user/a.md', '1\n2\n3\n4\n', 'mallory');
     const answer = await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
-    expect(answer.files).toMatchObject([
-      { outcome: 'reverted', why: 'Version 1 and older ones stay: others wrote after them.' },
-    ]);
-    expect(await contentOf(core, 'users/alice/a.md')).toBe('1\n2\n');
+    expect(answer.files).toMatchObject([{ outcome: 'merged', why: null }]);
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('2\n');
   });
 
   it('is there again after the revert was reverted', async () => {
@@ -284,9 +282,9 @@ describe('what one actor wrote since a time', () => {
       for (const [index, { path, outcome }] of answer.files.entries()) {
         const content = await contentOf(core, path);
         // Acknowledged, or refused since the file was gone.
-        if (patched[index]?.status === 'fulfilled') expect(content).toBe(`bad\nmine ${index}\n`);
+        if (patched[index]?.status === 'fulfilled') expect(content).toBe(`mine ${index}\n`);
         else expect(content).toBe(null);
-        expect(outcome).toBe(content === null ? 'reverted' : 'changed_since');
+        expect(outcome).toBe(content === null ? 'reverted' : 'merged');
       }
     }
   });
@@ -319,9 +317,9 @@ describe('a tool call', () => {
     await write(core, 'user/a.md', 'another\n', 'zed');
     const answer = await core.revisions.revertWrites({ actor: 'mover', since: START }, operator);
     expect(outcomes(answer)).toEqual({
-      'users/alice/a.md': 'changed_since',
+      'users/alice/a.md': 'unchanged',
       'users/alice/b.md': 'unchanged',
-      'users/alice/c.md': 'changed_since',
+      'users/alice/c.md': 'conflict',
     });
     expect(await contentOf(core, 'users/alice/c.md')).toBe('precious\n');
     expect(await contentOf(core, 'users/alice/a.md')).toBe('another\n');
@@ -345,8 +343,8 @@ describe('one path of a move', () => {
     await write(core, 'user/a.md', 'another\n', 'zed');
     const { items } = await core.revisions.list({ path: 'users/alice/b.md' });
     const id = items[0]?.id ?? '';
-    const stale = await rejection(core.revisions.revert(id, { ifVersion: 1 }, operator));
-    expect(stale).toMatchObject({ code: 'VERSION_CONFLICT' });
+    const { files } = await core.revisions.revert(id, { ifVersion: 1 }, operator);
+    expect(files.map(({ outcome }) => outcome)).toEqual(['conflict', 'unchanged']);
     await core.revisions.prune({ keepLast: 1, userId: 'alice' }, operator);
     const pruned = await rejection(core.revisions.revert(id, {}, operator));
     expect(pruned).toMatchObject({ code: 'REVISION_NOT_FOUND' });
@@ -357,14 +355,15 @@ describe('one path of a move', () => {
 
 describe('a selection', () => {
   it.each([
-    ['nothing', {}, /one of runId, toolCallId and actor/],
-    ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId and actor/],
+    ['nothing', {}, /one of runId, toolCallId, actor and revisionIds/],
+    ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId, actor and revisionIds/],
     ['an actor without a time', { actor: 'b' }, /required with actor/],
     [
       'a tool call since a time',
       { toolCallId: '019a0000-0000-7000-8000-000000000000', since: START },
       /since and until only with actor/,
     ],
+    ['a list and an actor', { revisionIds: ['a'], actor: 'b' }, /comes with no other selection/],
     ['a time that is none', { actor: 'b', since: 'yesterday' }, /since must be a time/],
     ['a user that can’t be', { actor: 'b', since: START, userId: '../x' }, /user/i],
   ])('of %s is refused', async (_, selection, message) => {

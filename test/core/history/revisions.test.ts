@@ -246,7 +246,7 @@ describe('a revert', () => {
     expect(real.files[0]?.diff).toBe(dry.files[0]?.diff);
   });
 
-  it('leaves a file that was written since, and says by whom, unless its present version is named', async () => {
+  it('keeps what was written since, and says what it took back', async () => {
     const core = await openCore({ tools: everyTool });
     const act = (tool: string, args: object, actor: string) =>
       call(core, 'alice', tool, args, { actor });
@@ -255,50 +255,116 @@ describe('a revert', () => {
     const id = String(result['revisionId']);
     await act('memory_write', { path: 'user/a.md', content: 'bad\nmine\n' }, 'bob');
     await act('memory_write', { path: 'user/a.md', content: 'bad\nmine\nmore\n' }, 'cid');
+    const stale = await rejection(core.revisions.revert(id, { ifVersion: 3 }, operator));
+    expect(stale).toMatchObject({ code: 'VERSION_CONFLICT', details: { actual: 4 } });
     for (const dryRun of [true, false]) {
-      const { unchanged, files } = await core.revisions.revert(id, { dryRun }, operator);
+      const { unchanged, files } = await core.revisions.revert(
+        id,
+        { ifVersion: 4, dryRun },
+        operator,
+      );
       expect(unchanged).toBe(false);
       expect(files).toEqual([
         {
           path: PATH,
-          outcome: 'changed_since',
-          version: null,
-          revisionId: null,
-          why: expect.stringMatching(
-            /^bob wrote version 3 since, at .*Z\. 1 later version followed\.$/,
-          ),
-          diff: '',
+          outcome: 'merged',
+          version: dryRun ? null : 5,
+          revisionId: dryRun ? null : expect.any(String),
+          fromVersion: 4,
+          conflicts: [],
+          blanked: 0,
+          why: null,
+          diff: expect.stringContaining('-bad\n+one\n mine\n more\n'),
           diffOmitted: false,
           unchanged: false,
-          fromVersion: 4,
         },
       ]);
     }
-    expect(await contentAt(core, {})).toBe('bad\nmine\nmore\n');
-    expect((await core.accessLog.audit({})).items).toEqual([]);
-    const seen = { ifVersion: 4 };
-    for (const dryRun of [true, false]) {
-      const { files } = await core.revisions.revert(id, { ...seen, dryRun }, operator);
-      expect(files).toMatchObject([
-        {
-          outcome: 'reverted',
-          version: dryRun ? null : 5,
-          why: expect.stringMatching(/^bob wrote/),
-        },
-      ]);
-      expect(files[0]?.diff).toContain('-bad\n-mine\n-more\n+one\n');
-    }
-    expect(await contentAt(core, {})).toBe('one\n');
-    // Once the later writes are undone, the file is as the revision left it.
+    expect(await contentAt(core, {})).toBe('one\nmine\nmore\n');
+    expect((await history(core)).at(-1)).toMatchObject({ reverts: '2', merged: true });
+    const { blame = [] } = await core.fileLists.file(PATH, { blame: true });
+    expect(blame).toMatchObject([
+      { actor: 'ann', version: 1, putBackBy: { version: 5, actor: 'admin' } },
+      { actor: 'bob', version: 3 },
+      { actor: 'cid', version: 4 },
+    ]);
+    expect(blame[1]).not.toHaveProperty('putBackBy');
+    // A repeat doubles no line, and a revert of the revert brings everything back.
+    expect((await core.revisions.revert(id, {}, operator)).unchanged).toBe(true);
     const undo = (await history(core)).at(-1) as AdminRevision;
     await core.revisions.revert(undo.id, {}, operator);
-    await act('memory_write', { path: 'user/a.md', content: 'bad\n' }, 'bob');
-    expect((await core.revisions.revert(id, {}, operator)).files).toMatchObject([
-      { outcome: 'reverted', version: 8, why: null },
-    ]);
+    expect(await contentAt(core, {})).toBe('bad\nmine\nmore\n');
   });
 
-  it('leaves both paths of a move if one of them was written since', async () => {
+  it('leaves a conflict to be decided, and each one of them', async () => {
+    const core = await openCore();
+    await write(core, 'user/a.md', 'tea\n-\nmilk\n');
+    const { revisionId } = await write(core, 'user/a.md', 'coffee\n-\ncream\n');
+    await write(core, 'user/a.md', 'strong coffee\n-\ncream\n');
+    const conflict = {
+      startLine: 1,
+      endLine: 1,
+      theirs: 'strong coffee\n',
+      restored: 'tea\n',
+      writer: { version: 3 },
+    };
+    const revert = (options: object) => core.revisions.revert(revisionId, options, operator);
+    const dry = await revert({ dryRun: true });
+    expect(dry.files).toMatchObject([{ outcome: 'conflict', conflicts: [conflict] }]);
+    expect((await revert({ dryRun: true, onConflict: 'leave' })).files).toMatchObject([
+      { outcome: 'conflict', diff: '' },
+    ]);
+    expect((await revert({ dryRun: true, onConflict: 'force' })).files[0]).toMatchObject({
+      outcome: 'merged',
+      diff: expect.stringContaining('-strong coffee\n+tea\n'),
+    });
+    const resolution = { path: PATH, version: 3, startLine: 1, take: 'both' };
+    const refusals: [object[], string][] = [
+      [[], 'CONFLICTS_UNDECIDED'],
+      [[{ ...resolution, startLine: 2 }], 'INVALID_REQUEST'],
+      [[resolution, resolution], 'INVALID_REQUEST'],
+      [[{ ...resolution, version: 2 }], 'VERSION_CONFLICT'],
+    ];
+    for (const [resolutions, code] of refusals) {
+      expect([resolutions, await rejection(revert({ resolutions }))]).toMatchObject([
+        resolutions,
+        { code },
+      ]);
+    }
+    expect(await history(core)).toHaveLength(3);
+    expect((await revert({ resolutions: [resolution] })).files).toMatchObject([
+      { outcome: 'merged', version: 4, conflicts: [] },
+    ]);
+    expect(await contentAt(core, {})).toBe('tea\nstrong coffee\n-\nmilk\n');
+  });
+
+  it('finds a file where it was moved since', async () => {
+    const core = await openCore({ tools: everyTool });
+    await write(core, 'user/a.md', 'one\n');
+    const { revisionId } = await write(core, 'user/a.md', 'one\nbad\n');
+    await call(core, 'alice', 'memory_move', { from: 'user/a.md', to: 'user/b.md' });
+    await write(core, 'user/b.md', 'one\nbad\nmine\n');
+    const { files } = await core.revisions.revert(revisionId, {}, operator);
+    expect(files).toMatchObject([{ path: 'users/alice/b.md', outcome: 'merged' }]);
+    expect(await contentAt(core, {}, 'users/alice/b.md')).toBe('one\nmine\n');
+    expect((await history(core, 'users/alice/b.md')).at(-1)).toMatchObject({ reverts: ';2' });
+    expect((await core.revisions.revert(revisionId, {}, operator)).unchanged).toBe(true);
+  });
+
+  it('brings back no file that another write deleted', async () => {
+    const core = await openCore({ tools: everyTool });
+    await write(core, 'user/a.md', 'one\n');
+    const { revisionId } = await write(core, 'user/a.md', 'two\n');
+    await call(core, 'alice', 'memory_delete', { path: 'user/a.md' });
+    expect((await core.revisions.revert(revisionId, {}, operator)).files).toMatchObject([
+      { outcome: 'unchanged', version: null },
+    ]);
+    await write(core, 'user/a.md', 'new\n');
+    expect((await core.revisions.revert(revisionId, {}, operator)).unchanged).toBe(true);
+    expect(await contentAt(core, {})).toBe('new\n');
+  });
+
+  it('leaves both paths of a move where the old one was taken since', async () => {
     const core = await openCore({ tools: everyTool });
     await write(core, 'user/a.md', 'one');
     await call(core, 'alice', 'memory_move', { from: 'user/a.md', to: 'user/b.md' });
@@ -306,18 +372,11 @@ describe('a revert', () => {
     await write(core, 'user/a.md', 'new');
     const { files } = await core.revisions.revert(id, {}, operator);
     expect(files).toMatchObject([
-      {
-        path: 'users/alice/b.md',
-        outcome: 'changed_since',
-        why: expect.stringMatching('other path'),
-      },
-      { path: PATH, outcome: 'changed_since', why: expect.stringMatching('wrote version 3') },
+      { path: 'users/alice/b.md', outcome: 'conflict', why: expect.stringMatching('stays') },
+      { path: PATH, outcome: 'unchanged' },
     ]);
     expect(await contentAt(core, {})).toBe('new');
     expect(await contentAt(core, {}, 'users/alice/b.md')).toBe('one');
-    // Naming the version of one path says nothing about the other.
-    const refused = await rejection(core.revisions.revert(id, { ifVersion: 1 }, operator));
-    expect(refused).toMatchObject({ code: 'VERSION_CONFLICT', details: { path: PATH } });
   });
 
   it('of a revision keeps what is written while it is under way', async () => {
@@ -334,7 +393,7 @@ describe('a revert', () => {
       return found;
     };
     const answer = await core.revisions.revert(revisionId, {}, operator);
-    expect(answer.files).toMatchObject([{ outcome: 'changed_since', fromVersion: 3 }]);
+    expect(answer.files).toMatchObject([{ outcome: 'conflict', fromVersion: 3 }]);
     expect(await contentAt(core, {})).toBe('three');
   });
 
@@ -655,24 +714,26 @@ async function revert(
       wanted.push(toWanted(one, at));
     }
   }
-  let ifVersion: number | undefined;
-  if (wanted.some(({ isChanged }) => isChanged)) {
-    const left = await core.revisions.revert(id, {}, operator);
-    expect(left.files.map(({ outcome }) => outcome)).toEqual(
-      wanted.map(({ one, content }) => (present(one) === content ? 'unchanged' : 'changed_since')),
-    );
-    if (wanted.length > 1) return;
-    ifVersion = left.files[0]?.fromVersion ?? 0;
+  const isMerged = wanted.some(({ isChanged }) => isChanged);
+  const dry = await core.revisions.revert(id, { dryRun: true }, operator);
+  const real = await core.revisions.revert(id, {}, operator);
+  expect(real.files).toMatchObject(
+    dry.files.map(({ path, outcome, diff, conflicts }) => ({ path, outcome, diff, conflicts })),
+  );
+  for (const { path, version, outcome } of real.files) {
+    const one = files.find(({ physical }) => physical === path) as ModelFile;
+    const content = await contentNow(core, path);
+    // What nobody wrote since goes back to what it was; the rest is tested by its rules.
+    if (!isMerged) expect(content).toBe(wanted.find((each) => each.one === one)?.content);
+    expect(version !== null).toBe(content !== present(one));
+    if (version === null) continue;
+    expect(['reverted', 'merged', 'conflict']).toContain(outcome);
+    await add(one, content);
   }
-  const dry = await core.revisions.revert(id, { dryRun: true, ifVersion }, operator);
-  const real = await core.revisions.revert(id, { ifVersion }, operator);
-  expect(real.files.map(({ path }) => path)).toEqual(wanted.map(({ one }) => one.physical));
-  for (const [place, { one, content }] of wanted.entries()) {
-    const isSame = present(one) === content;
-    expect(real.files[place]).toMatchObject({ unchanged: isSame, diff: dry.files[place]?.diff });
-    expect(dry.files[place]?.unchanged).toBe(isSame);
-    if (!isSame) await add(one, content);
-  }
+}
+
+async function contentNow(core: Core, path: string): Promise<string | null> {
+  return (await core.fileLists.file(path, {}).catch(() => null))?.file.content ?? null;
 }
 
 async function prune(

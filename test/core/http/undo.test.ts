@@ -269,14 +269,14 @@ describe('a revert', () => {
     const dry = await admin('POST', 'revert', { ...selection, dryRun: true });
     expect(dry.json.files).toMatchObject([
       { path: 'users/alice/a.md', outcome: 'reverted', diff: expect.stringContaining('+good') },
-      { path: 'users/alice/b.md', outcome: 'changed_since', diff: '' },
+      { path: 'users/alice/b.md', outcome: 'conflict', diff: '' },
     ]);
     const { json } = await admin('POST', 'revert', selection);
     expect(json).toMatchObject({
       dryRun: false,
       files: [
         { version: 3 },
-        { version: null, why: expect.stringContaining('agent wrote version 2') },
+        { version: null, why: 'agent changed one place of it since.' },
       ],
     });
     expect(await contentOf('alice/a.md')).toBe('good\n');
@@ -307,28 +307,70 @@ describe('a revert', () => {
     expect((await revert('"2"')).status).toBe(412);
   });
 
-  it('of a revision leaves a file that was written since, unless If-Match names its version', async () => {
+  it('of a revision keeps what was written since, and conflicts are decided one by one', async () => {
     const { admin, write, contentOf } = await open();
     await write('a.md', 'one\n');
     await write('a.md', 'bad\n', { actor: 'mail-agent' });
     const { id } = (await admin('GET', 'revisions?limit=1')).json.items[0];
-    await write('a.md', 'bad\nmine\n', { actor: 'other' });
-    const revert = (headers?: object) => admin('POST', `revisions/${id}/revert`, {}, headers);
-    const left = await revert();
+    await write('a.md', 'worse\nmine\n', { actor: 'other' });
+    const revert = (body: object, headers?: object) =>
+      admin('POST', `revisions/${id}/revert`, body, headers);
+    const left = await revert({});
     expect(left).toMatchObject({
       status: 200,
       json: {
         unchanged: false,
-        files: [{ outcome: 'changed_since', version: null, fromVersion: 3 }],
+        files: [
+          {
+            outcome: 'conflict',
+            version: null,
+            fromVersion: 3,
+            conflicts: [{ startLine: 1, theirs: 'worse\nmine\n', writer: { actor: 'other', at: at(2) } }],
+          },
+        ],
       },
     });
-    expect(left.json.files[0].why).toBe(`other wrote version 3 since, at ${at(2)}.`);
-    expect(await contentOf('alice/a.md')).toBe('bad\nmine\n');
-    const insisted = await revert({ 'If-Match': '"3"' });
-    expect(insisted.json.files).toMatchObject([
-      { outcome: 'reverted', version: 4, why: expect.stringMatching(/^other wrote version 3/) },
+    const resolution = { path: 'users/alice/a.md', version: 3, startLine: 1, take: 'both' };
+    const decide = (changed: object) => revert({ resolutions: [{ ...resolution, ...changed }] });
+    expect(await revert({ resolutions: [] })).toMatchObject({
+      status: 422,
+      json: {
+        error: {
+          code: 'CONFLICTS_UNDECIDED',
+          details: { conflicts: [{ path: 'users/alice/a.md', version: 3, startLine: 1 }] },
+        },
+      },
+    });
+    expect(await decide({ version: 2 })).toMatchObject({
+      status: 412,
+      json: { error: { code: 'VERSION_CONFLICT' } },
+    });
+    expect((await decide({ startLine: 9 })).status).toBe(400);
+    expect((await decide({ take: 'mine' })).status).toBe(400);
+    expect(await contentOf('alice/a.md')).toBe('worse\nmine\n');
+    expect((await decide({})).json.files).toMatchObject([{ outcome: 'merged', version: 4 }]);
+    expect(await contentOf('alice/a.md')).toBe('one\nworse\nmine\n');
+  });
+
+  it('of a list undoes its revisions and no others, or nothing where one is not known', async () => {
+    const { admin, write, contentOf } = await open();
+    await write('a.md', 'one\n');
+    await write('a.md', 'one\nbad\n');
+    await write('a.md', 'one\nbad\ngood\n');
+    await write('b.md', 'bad\n');
+    const { items } = (await admin('GET', 'revisions?order=asc')).json;
+    const revisionIds = [items[1].id, items[3].id];
+    const unknown = await admin('POST', 'revert', { revisionIds: [...revisionIds, randomUUID()] });
+    expect(unknown).toMatchObject(refusal('REVISION_NOT_FOUND'));
+    const twice = await admin('POST', 'revert', { revisionIds: [items[1].id, items[1].id] });
+    expect(twice).toMatchObject(refusal('INVALID_REQUEST', '/revisionIds'));
+    expect(await contentOf('alice/b.md')).toBe('bad\n');
+    expect((await admin('POST', 'revert', { revisionIds })).json.files).toMatchObject([
+      { path: 'users/alice/a.md', outcome: 'merged' },
+      { path: 'users/alice/b.md', outcome: 'reverted' },
     ]);
-    expect(await contentOf('alice/a.md')).toBe('one\n');
+    expect(await contentOf('alice/a.md')).toBe('one\ngood\n');
+    expect(await contentOf('alice/b.md')).toBeNull();
   });
 
   it('of a revision that was reverted brings its content back', async () => {

@@ -15,6 +15,7 @@ import { orderByNumber } from './0013-order-by-number.ts';
 import { runsOfPlugins } from './0014-runs-of-plugins.ts';
 import { stepsOfRuns } from './0015-steps-of-runs.ts';
 import { redactedTexts } from './0016-redacted-texts.ts';
+import { whatReverts } from './0017-what-reverts.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   runsOfPlugins,
   stepsOfRuns,
   redactedTexts,
+  whatReverts,
 ];

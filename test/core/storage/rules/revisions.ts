@@ -34,6 +34,7 @@ export function revisionCases(): StorageCase[] {
         addedLines: 1,
         removedLines: 2,
         peerId: null,
+        reverts: null,
         redacted: false,
         redactedBefore: false,
         rowHash: null,

@@ -1,0 +1,234 @@
+import type { ConflictResolution, RevertConflict, RevertedFile } from '../../contracts/admin.ts';
+import type { FileKey, FileState, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
+import { MemoryError } from '../../errors.ts';
+import { toPhysicalPath } from '../../files/paths.ts';
+import { toTime } from '../../time/time.ts';
+import type { DiffBudget } from '../diff-budget.ts';
+import type { HistoryParts } from '../history-parts.ts';
+import { noteDamage } from '../texts.ts';
+import { type Plan, unrevertedFile } from '../write-batches.ts';
+import { Merge, type MergeConflict, type Merged, type Take } from './merge.ts';
+import { formatTakenBack } from './taken-back.ts';
+import { type RevisionStep, walkChanges } from './walk.ts';
+
+/** The writes of one file that are to be undone. It stands at `key` now. */
+export interface FileToUndo {
+  key: FileKey;
+  /** Oldest first. Those from before a move have the old path. */
+  selected: readonly RevisionRecord[];
+}
+
+/** How a file is planned. */
+export interface PlanOptions {
+  onConflict: 'skip' | 'leave' | 'force';
+  /** Decides conflicts; without it, `onConflict` does. */
+  resolutions: readonly ConflictResolution[] | null;
+  /** Paths that have to stay as they are. */
+  held: ReadonlySet<string>;
+  /** How many redactions had changed a scope's past versions, before its memory is read. */
+  redactions: (scope: ScopeKey) => Promise<number | undefined>;
+  diffs: DiffBudget | null;
+}
+
+/** The plan of a file that is to be undone. */
+export interface UndoPlan extends Plan<RevertedFile> {
+  /** Whether nothing of the writes stays. */
+  isWhole: boolean;
+  /** All conflicts, those that are decided as well. */
+  conflicts: readonly RevertConflict[];
+}
+
+/**
+ * Plans a file: its present content without the selected writes. The file is walked once, newest to
+ * oldest. Of a file that was deleted and made anew, only writes since then can be undone.
+ */
+export async function planFile(
+  parts: Pick<HistoryParts, 'storage'>,
+  { key, selected }: FileToUndo,
+  options: PlanOptions,
+): Promise<UndoPlan> {
+  const { storage } = parts;
+  const path = toPhysicalPath(key);
+  const redactions = await options.redactions(key.scope);
+  let head: FileState | null;
+  let undone: Undone;
+  try {
+    head = await storage.files.get(key);
+    undone = await noteDamage(storage, () => undoAll(storage.revisions, head, selected));
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
+      const outcome = { ...unrevertedFile(path), outcome: 'refused' as const, why: error.message };
+      return { outcome, restoration: null, isWhole: false, conflicts: [] };
+    }
+    throw error;
+  }
+  const present = head?.content ?? null;
+  const version = present === null ? 0 : (head?.version ?? 0);
+  const { done, isLeft } = undone;
+  const taken: Take[] = [];
+  const merged = finish(undone, (conflict) => {
+    const take = decide(conflict, { path, ...options });
+    taken.push(take ?? 'theirs');
+    return take ?? 'theirs';
+  });
+  const conflicts = merged.conflicts.map(toRevertConflict);
+  const { resolutions, onConflict } = options;
+  const isOpen = conflicts.length > 0 && resolutions === null && onConflict !== 'force';
+  const isWhole = !isLeft && taken.every((take) => take === 'restored');
+  const basis = {
+    ...unrevertedFile(path),
+    fromVersion: version === 0 ? null : version,
+    conflicts: isOpen ? conflicts : [],
+    blanked: merged.blanked,
+  };
+  const asIs = (outcome: RevertedFile['outcome'], why: string | null): UndoPlan => ({
+    outcome: { ...basis, outcome, why },
+    restoration: null,
+    isWhole,
+    conflicts,
+  });
+  const isSame = merged.content === present;
+  if (isSame && !isOpen) {
+    if (merged.blanked > 0) return asIs('gone', 'Its content from before is redacted.');
+    if (isLeft && done.length === 0 && undone.isGone) {
+      return asIs('gone', 'Its content from before is pruned.');
+    }
+    return asIs('unchanged', isLeft ? 'The file was deleted since, or made anew.' : null);
+  }
+  if (options.held.has(path)) {
+    const why = 'A file that its content came from, or went to, stays: lines would be lost, or be there twice.';
+    return asIs('conflict', why);
+  }
+  const why = tellConflicts(conflicts, isOpen);
+  if (isOpen && (isSame || onConflict === 'leave')) return asIs('conflict', why);
+  const steps = done.map(({ revision, moves }) => ({ version: revision.version, moves }));
+  return {
+    outcome: {
+      ...basis,
+      outcome: isOpen ? 'conflict' : undone.isNewest ? 'reverted' : 'merged',
+      why: isOpen ? why : null,
+      ...options.diffs?.diff(present, merged.content, path),
+    },
+    restoration: {
+      key,
+      content: merged.content,
+      ifVersion: version,
+      redactions,
+      reverts: formatTakenBack(steps),
+    },
+    isWhole,
+    conflicts,
+  };
+}
+
+/** How far the writes of a file could be undone. */
+interface Undone {
+  merge: Merge<RevisionStep>;
+  /** The writes that were undone, or are by an earlier revert. */
+  done: RevisionStep[];
+  /** Whether some of them stay, as the file was deleted or made anew since, or its history is pruned. */
+  isLeft: boolean;
+  isGone: boolean;
+  /** Whether nobody else wrote since the oldest of them. */
+  isNewest: boolean;
+  /** The content from before, if nothing else was written since. */
+  before: string | null;
+  isBlank: boolean;
+}
+
+async function undoAll(
+  revisions: HistoryParts['storage']['revisions'],
+  head: FileState | null,
+  selected: readonly RevisionRecord[],
+): Promise<Undone> {
+  const left = new Set(selected.map(({ id }) => id));
+  const undone: Undone = {
+    merge: new Merge<RevisionStep>(head?.content ?? null),
+    done: [],
+    isLeft: false,
+    isGone: false,
+    isNewest: true,
+    before: head?.content ?? null,
+    isBlank: false,
+  };
+  const { merge, done } = undone;
+  if (head === null) return { ...undone, isLeft: true, isGone: true };
+  let isEnded = false;
+  const walked = {
+    selected: new Set(left),
+    onUndone({ id }: RevisionRecord) {
+      left.delete(id);
+      undone.isNewest = false;
+    },
+  };
+  for await (const change of walkChanges(revisions, head, walked)) {
+    const { step } = change;
+    const isReverted = merge.isReverted(step);
+    if (step.isSelected) {
+      // The file was made anew, by others.
+      if (!step.existsAfter && merge.exists && !isReverted) isEnded = true;
+    } else {
+      const isRestored = step.takesBack !== null && step.existsAfter;
+      if (!step.existsAfter && !isReverted) isEnded = true;
+      if (!step.existedBefore && !isRestored) isEnded = true;
+      undone.isNewest = false;
+    }
+    if (isEnded && !step.isSelected && !step.existsAfter && step.takesBack !== null) {
+      // What it took back is done.
+      merge.note(step);
+    }
+    if (isEnded) break;
+    merge.back(change);
+    if (step.isSelected) {
+      left.delete(step.revision.id);
+      done.push(step);
+      undone.isBlank ||= change.isBlank;
+      undone.before = step.existedBefore ? change.before : null;
+    }
+    if (left.size === 0) break;
+  }
+  const stays = selected.filter((revision) => {
+    const { id, path, version } = revision;
+    // How often the file was moved since, it was not walked to.
+    const isHere = path === head.path && revision.scope === head.scope;
+    return left.has(id) && !(isHere && merge.isReverted({ version, moves: 0 } as RevisionStep));
+  });
+  undone.isLeft = stays.length > 0;
+  undone.isGone = !isEnded;
+  return undone;
+}
+
+/** What nobody else has changed since goes back to exactly what it was. */
+function finish(
+  { merge, isNewest, before, isBlank, done }: Undone,
+  decideOne: (conflict: MergeConflict<RevisionStep>) => Take,
+): Merged<RevisionStep> {
+  const merged = merge.finish(decideOne);
+  const isExact = isNewest && done.length > 0 && !isBlank && merged.conflicts.length === 0;
+  return isExact ? { ...merged, content: before } : merged;
+}
+
+function decide(
+  { startLine }: MergeConflict<RevisionStep>,
+  { path, resolutions, onConflict }: PlanOptions & { path: string },
+): Take | undefined {
+  if (resolutions === null) return onConflict === 'force' ? 'restored' : 'theirs';
+  return resolutions.find((one) => one.path === path && one.startLine === startLine)?.take;
+}
+
+function toRevertConflict({
+  writer,
+  ...conflict
+}: MergeConflict<RevisionStep>): RevertConflict {
+  if (writer === null) return { ...conflict, writer };
+  const { id, version, actor, at } = writer.revision;
+  return { ...conflict, writer: { revisionId: id, version, actor, at: toTime(at) } };
+}
+
+function tellConflicts(conflicts: readonly RevertConflict[], isOpen: boolean): string | null {
+  if (!isOpen) return null;
+  const writers = new Set(conflicts.flatMap(({ writer }) => writer?.actor ?? []));
+  const who = writers.size === 0 ? 'Others' : [...writers].slice(0, 3).join(', ');
+  const places = conflicts.length === 1 ? 'one place' : `${conflicts.length} places`;
+  return `${who} changed ${places} of it since.`;
+}
