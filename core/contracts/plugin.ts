@@ -235,8 +235,8 @@ export interface PluginHistory {
    */
   ofRun(scope: ScopeKey, runId: string): Promise<readonly RunRevision[]>;
   /**
-   * Reverts all that a run wrote in one memory, file by file; a file that was written since stays as it is, and the
-   * answer says so. Of `links`, `to` took lines from `from`, and stays while `from` does. Audited, with
+   * Takes all that a run wrote out of one memory, file by file, and keeps what was written since; the answer
+   * lists the conflicts. Of `links`, `to` took lines from `from`, and stays while `from` does. Audited, with
    * the caller. Paths are physical.
    *
    * It may take several transactions. Where one fails, it can be asked for again: files that are
@@ -255,6 +255,8 @@ export interface PluginHistory {
 export interface RevertRunOptions {
   caller: AuditCaller;
   links?: readonly { from: string; to: string }[];
+  /** Files that are left as they are. */
+  except?: readonly string[];
   /** Must hold when the last files are written. */
   lease?: Lease['guard'];
   /**

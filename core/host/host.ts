@@ -80,7 +80,7 @@ export interface HostHistory extends Omit<PluginHistory, 'revertRun'> {
   revertRun(
     scope: ScopeKey,
     runId: string,
-    options: Pick<RevertRunOptions, 'caller' | 'links'> & { end?: RevertEnd | undefined },
+    options: Pick<RevertRunOptions, 'caller' | 'links' | 'except'> & { end?: RevertEnd | undefined },
   ): Promise<readonly RevertedFile[]>;
 }
 
@@ -311,8 +311,9 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
 function pluginHistory({ name }: Plugin, deps: PluginHostDependencies): PluginHistory {
   return Object.freeze({
     ...deps.history,
-    async revertRun(scope, runId, { caller, links = [], lease, with: change }) {
-      if (change === undefined) return deps.history.revertRun(scope, runId, { caller, links });
+    async revertRun(scope, runId, { caller, links = [], except = [], lease, with: change }) {
+      const what = { caller, links, except };
+      if (change === undefined) return deps.history.revertRun(scope, runId, what);
       let hasEnded = false;
       const end: RevertEnd = {
         key: { plugin: name, scope, id: runId },
@@ -320,7 +321,7 @@ function pluginHistory({ name }: Plugin, deps: PluginHostDependencies): PluginHi
         change: (current, files) => withAudit(change(files, current), deps),
         ended: () => (hasEnded = true),
       };
-      const files = await deps.history.revertRun(scope, runId, { caller, links, end });
+      const files = await deps.history.revertRun(scope, runId, { ...what, end });
       if (hasEnded) return files;
       const store = deps.storage.runs?.of(name);
       if (store === undefined) throw new MemoryError('INTERNAL', 'The storage keeps no runs.');

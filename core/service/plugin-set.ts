@@ -123,9 +123,10 @@ function toPluginHistory(revisions: Revisions): HostHistory {
   return {
     lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
     ofRun: (scope, runId) => revisions.ofRun(scope, runId),
-    async revertRun(scope, runId, { caller, ...options }) {
+    async revertRun(scope, runId, { caller, except, ...options }) {
       const selection = { runId, userId: toUserId(scope) ?? '' };
-      return (await revisions.revertWrites(selection, caller, options)).files;
+      const left = { ...options, except: new Set(except) };
+      return (await revisions.revertWrites(selection, caller, left)).files;
     },
     diff: (before, after, path) => unifiedDiff(before, after, { path }),
   };

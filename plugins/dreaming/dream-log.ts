@@ -1,4 +1,4 @@
-import { findLineEnd, PlainText, withLineEnds } from '../../core/files/line-ends.ts';
+import { findLineEnd, withLineEnds } from '../../core/files/line-ends.ts';
 
 /** The user's log of dreaming. */
 export const DREAM_LOG = 'user/dream-log.md';
@@ -17,44 +17,23 @@ const ENTRY = /^## (?=\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$)/m;
  */
 export function toLogged(
   log: string | null,
-  entry: { runId: string; at: number; files: readonly { path: string; what: string }[] },
+  entry: {
+    runId: string;
+    /** Whether it tells of the revert of the run. */
+    isRevert?: boolean;
+    at: number;
+    files: readonly { path: string; what: string }[];
+  },
   maxFileBytes: number,
 ): string | null {
   const lineEnd = findLineEnd(log ?? TITLE) ?? '\n';
   const lines = entry.files.map(({ path, what }) => `- ${path}: ${what}\n`).join('');
-  const text = `## ${new Date(entry.at).toISOString()}\n\n${lines}${runLine(entry.runId)}`;
+  const text = `## ${new Date(entry.at).toISOString()}\n\n${lines}${runLine(entry)}`;
   const room = Math.min(LOG_BYTES, maxFileBytes);
   const content = withEntry(log ?? TITLE, withLineEnds(text, lineEnd), room);
   if (Buffer.byteLength(content) <= room) return content;
   const alone = withEntry(TITLE, text, 0);
   return Buffer.byteLength(alone) <= maxFileBytes ? alone : null;
-}
-
-/**
- * The log without the entry of a run, whatever was added since. Returns the log unchanged where it does
- * not have the entry any more, `changed` where somebody has edited the entry, and `null` where only the
- * title would remain.
- *
- * @param written the log right after the run, so that its last entry is the run's.
- */
-export function withoutEntry(
-  log: string,
-  written: string,
-  runId: string,
-): string | 'changed' | null {
-  // A person's editor may have saved it with other line ends.
-  const plain = new PlainText(log);
-  const entry = splitEntries(withLineEnds(written, '\n')).at(-1) ?? '';
-  const at = entry.endsWith(runLine(runId)) ? plain.text.indexOf(entry) : -1;
-  if (at === -1) return plain.text.includes(runLine(runId).trimEnd()) ? 'changed' : log;
-  const head = log.slice(0, plain.toOriginal(at));
-  const rest = log.slice(plain.toOriginal(at + entry.length));
-  // One of the two entries takes the blank line between them along.
-  const left =
-    rest === ''
-      ? head.replace(/(\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)$/, '$1')
-      : head + rest.replace(/^(?:\r\n|\n|\r)/, '');
-  return withLineEnds(left, '\n') === TITLE ? null : left;
 }
 
 /** The text above the entries, the new entry, and as many of the newest others as fit. */
@@ -77,8 +56,8 @@ function withEntry(log: string, entry: string, room: number): string {
 }
 
 /** What an entry ends with. */
-function runLine(runId: string): string {
-  return `- run ${runId}\n`;
+function runLine({ runId, isRevert = false }: { runId: string; isRevert?: boolean }): string {
+  return `- ${isRevert ? 'revert of run' : 'run'} ${runId}\n`;
 }
 
 function splitEntries(text: string): string[] {

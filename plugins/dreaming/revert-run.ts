@@ -3,10 +3,10 @@ import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { toPhysicalPath, belowUser } from '../../core/plugin.ts';
-import { DREAM_LOG, withoutEntry } from './dream-log.ts';
+import { DREAM_LOG, toLogged } from './dream-log.ts';
 import { assertState, toReverted } from './life-cycle.ts';
 import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
-import { type ActiveRun, checkStop, type RunContext, toRows, updateRun } from './run.ts';
+import { ACTOR, type ActiveRun, checkStop, type RunContext, toRows, updateRun } from './run.ts';
 import { toPhysical, toVirtual } from './views.ts';
 import { isRunsWrite } from './write.ts';
 
@@ -34,9 +34,9 @@ const GONE: Omit<RevertedFile, 'path'> = {
 const isApplied = ({ status }: RunOperation): boolean => status === 'applied';
 
 /**
- * Undoes what a run wrote, as core does it for any writes: file by file, and only where nobody wrote
- * since. From the log of dreaming, the entries of the run are removed first, and no others. The run's
- * row changes with the last files. A revert that was interrupted before that can be asked for again.
+ * Undoes what a run wrote, as core does it for any writes: file by file, and what others wrote since
+ * stays. The log of dreaming keeps the entry of the run, and gets one for the revert. The run's row
+ * changes with the last files. A revert that was interrupted before that can be asked for again.
  *
  * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is reverted, or has not ended.
  */
@@ -54,16 +54,16 @@ export async function revertRun(
     return { result: detailsOf(present).operations, audit };
   });
   checkStop(run);
-  const log = await takeOutEntries(host, run, writes);
   const links = operations.filter(isApplied).flatMap(toLinks);
   const touched = [...new Set(operations.filter(isApplied).flatMap(pathsOf))];
+  const logPath = toPhysicalPath({ scope: run.scope, path: belowUser(DREAM_LOG) });
   const toFiles = (found: readonly RevertedFile[]): RevertedFile[] => {
     const known = new Set(found.map(({ path }) => path));
     const pruned = touched
       .map((path) => toPhysical(path, run.userId))
       .filter((path) => !known.has(path));
     return [
-      ...found.map((file) => (isLog(run, file) ? withLog(file, log) : file)),
+      ...found,
       ...pruned.map((path) => ({ path, ...GONE })),
     ];
   };
@@ -74,6 +74,7 @@ export async function revertRun(
       from: toPhysical(from, run.userId),
       to: toPhysical(to, run.userId),
     })),
+    except: [logPath],
     lease: run.lease.guard,
     with(files, current) {
       const next = toReverted(
@@ -86,6 +87,7 @@ export async function revertRun(
     },
   });
   run.lease.noteProgress();
+  await logRevert(host, run, found);
   if (ended === null) throw new MemoryError('INTERNAL', 'A revert left its run as it was.');
   return { run: ended, files: toFiles(found) };
 }
@@ -104,7 +106,7 @@ function outcomeOf(
 
 /** Whether the revert has left a file as the run wrote it. */
 export function isLeft({ outcome }: RevertedFile): boolean {
-  return outcome !== 'reverted' && outcome !== 'unchanged';
+  return !['reverted', 'merged', 'unchanged'].includes(outcome);
 }
 
 /** Files that took lines from others, or that hold what was removed from them. */
@@ -116,66 +118,47 @@ function toLinks({ remove, add, sources }: RunOperation): { from: string; to: st
   );
 }
 
-function isLog({ scope }: ActiveRun, { path }: RevertedFile): boolean {
-  return path === toPhysicalPath({ scope, path: belowUser(DREAM_LOG) });
-}
-
-/** What became of the log. */
-type LogOutcome = Pick<RevertedFile, 'outcome' | 'why'> &
-  Partial<Pick<RevertedFile, 'version' | 'revisionId'>>;
-
-/** Core leaves a log that others wrote to: its entries were taken out, or there were none. */
-function withLog(file: RevertedFile, log: LogOutcome | 'newest' | null): RevertedFile {
-  if (log === 'newest') return file;
-  if (log !== null) return { ...file, ...log };
-  return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
-}
-
 /**
- * Removes the entries of a run from the log, whatever other runs wrote to it since. Code wrote the
- * entries, so code can find them. `null` where the log has none, `newest` where nobody wrote to it
- * since: core then puts it back as it was, with the entries that made room.
+ * Adds an entry of the revert to the log, which keeps that of the run. The files are reverted already: a
+ * log that can't be written lacks the entry.
  */
-async function takeOutEntries(
+async function logRevert(
   host: Host,
   run: ActiveRun,
-  writes: readonly RunRevision[],
-): Promise<LogOutcome | 'newest' | null> {
-  const path = belowUser(DREAM_LOG);
-  const last = writes.findLast(({ revision }) => revision.path === path)?.revision;
+  files: readonly RevertedFile[],
+): Promise<void> {
+  const undone = files.filter(({ version }) => version !== null);
+  if (undone.length === 0) return;
+  const entry = {
+    runId: run.id,
+    isRevert: true,
+    at: host.now(),
+    files: undone.map((file) => ({ path: toVirtual(file.path, run.userId), what: 'reverted' })),
+  };
   for (let tries = 1; ; tries += 1) {
-    const log = await host.memory.read(run.scope, path);
-    if (log !== null && log.version === last?.version) return 'newest';
-    let rest = log?.content ?? null;
-    for (const { revision, contents } of writes) {
-      if (revision.path !== path || rest === null) continue;
-      const left = withoutEntry(rest, contents?.after ?? '', run.id);
-      if (left === 'changed') {
-        return { outcome: 'changed_since', why: 'The entry of this run was changed since.' };
-      }
-      rest = left;
-    }
-    if (log === null || rest === log.content) return null;
+    const log = await host.memory.read(run.scope, belowUser(DREAM_LOG));
+    const content = toLogged(log?.content ?? null, entry, host.settings.maxFileBytes);
+    if (content === null) return;
     try {
-      const [written] = await host.write(
+      await host.write(
         [
           {
             userId: run.userId,
             path: DREAM_LOG,
-            content: rest,
-            ifVersion: log.version,
-            reason: `Reverts dream run ${run.id}.`,
-            isRevert: true,
+            content,
+            ifVersion: log?.version ?? 0,
+            reason: 'Entry of a reverted dream run.',
           },
         ],
-        { actor: 'admin', runId: run.id, trace: run.trace, guards: [run.lease.guard] },
+        { actor: ACTOR, trace: run.trace, guards: [run.lease.guard] },
       );
-      const { version = null, revisionId = null } = written ?? {};
-      return { outcome: 'reverted', why: null, version, revisionId };
+      return;
     } catch (error) {
-      // Other runs only add entries, so that another try will do.
       const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
-      if (!isConflict || tries === LOG_TRIES) throw error;
+      if (isConflict && tries < LOG_TRIES) continue;
+      const code = error instanceof MemoryError ? error.code : 'INTERNAL';
+      host.log.warn({ runId: run.id, code }, 'the entry of a reverted dream run was not written');
+      return;
     }
   }
 }

@@ -37,7 +37,7 @@ interface Undo<Answer> extends Omit<Command, 'run' | 'flags' | 'exitCodes'> {
 }
 
 /** Files with these outcomes stay as they are, though they were to be undone. */
-const LEFT = ['left', 'changed_since', 'gone', 'refused'];
+const LEFT = ['left', 'conflict', 'gone', 'refused'];
 const IDLE = [...LEFT, 'unchanged'];
 
 /**

@@ -147,40 +147,31 @@ describe.each(SURROUNDINGS)('the history, %s,', (_, open) => {
   });
 });
 
-it('leaves a file that others wrote since the revision, until its present version is named', async () => {
+it('keeps what others wrote since the revision, and names the lines that they changed', async () => {
   const { cwd, forged } = await incident();
   const filename = path.join(cwd, 'data', 'memory.db');
-  const core = await openCore({ storage: sqlite({ filename }), now: () => Date.parse(at(9)) });
-  const content = '# Suppliers\n\n- Acme: 99-99\n- Borealis: 56-78\n';
-  await call(
-    core,
-    'anna',
-    'memory_write',
-    { path: 'user/suppliers.md', content },
-    { actor: 'bob' },
-  );
-  await core.close();
+  const write = async (content: string) => {
+    const core = await openCore({ storage: sqlite({ filename }), now: () => Date.parse(at(9)) });
+    const args = { path: 'user/suppliers.md', content };
+    await call(core, 'anna', 'memory_write', args, { actor: 'bob' });
+    await core.close();
+  };
   const revert = (...args: string[]) =>
     runCommand({ cwd, args: ['revert', `--revision=${forged}`, ...args] });
+  await write('# Suppliers\n\n- Acme: 99-99 (checked)\n- Borealis: 56-78\n');
   for (const flag of ['--dry-run', '--yes']) {
     const left = await revert(flag);
     expect([left.code, left.stderr]).toEqual([2, '']);
     expect(left.stdout).toMatch(
-      /^changed_since {2}users\/anna\/suppliers\.md {4}bob wrote version 3 since, .* --if-version=3 /,
+      /^conflict {2}users\/anna\/suppliers\.md {4}bob changed one place .* \(lines? 3.* by bob\) .* --on-conflict=force/,
     );
   }
-  const preview = await revert('--dry-run', '--if-version=3');
-  expect(preview.stdout).toMatch(
-    /^reverted .* bob wrote version 3 since, .* takes that out, too\.$/m,
-  );
-  expect(preview.stdout).toMatch(/^-- Borealis: 56-78$/m);
-  const done = await revert('--yes', '--if-version=3');
-  expect([done.code, done.stdout]).toEqual([
-    0,
-    expect.stringMatching(
-      /^reverted .* v4 {2}bob wrote version 3 since, .*\nDone: 1 reverted\.\n$/,
-    ),
-  ]);
+  const late = await revert('--yes', '--if-version=2');
+  expect([late.code, late.stderr]).toEqual([1, expect.stringMatching(/is at version 3, not 2/)]);
+  await write('# Suppliers\n\n- Acme: 99-99\n- Borealis: 56-78\n');
+  await write('# Suppliers\n\n- Acme: 99-99\n- Borealis: 56-78\n- Cetus: 90-12\n');
+  const forced = await revert('--dry-run', '--on-conflict=force');
+  expect([forced.code, forced.stdout]).toEqual([0, expect.stringMatching(/^merged .*12-34/s)]);
 });
 
 it('ends with 2 where files are left, and with 1 or 78 and one line for what cannot be', async () => {
@@ -190,7 +181,7 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
   const left = await run('revert', '--actor=assistant', `--since=${at(0)}`, '--yes');
   expect([left.code, left.stdout]).toEqual([
     2,
-    expect.stringMatching(/^changed_since {2}users\/anna\/suppliers\.md .* wrote version 2 since/),
+    expect.stringMatching(/^conflict {2}users\/anna\/suppliers\.md .* changed one place of it since/),
   ]);
   const cases: [number, RegExp, string[]][] = [
     [1, /users\/anna\/no\.md does not exist/, ['show', 'users/anna/no.md']],
@@ -210,6 +201,7 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
     [78, /one of --revision/, ['revert', '--run=1', '--actor=a', '--dry-run']],
     [78, /--revision takes no/, ['revert', `--revision=${forged}`, '--user=anna', '--yes']],
     [78, /--if-version is only/, ['revert', '--run=1', '--if-version=2', '--yes']],
+    [78, /is skip, leave or force/, ['revert', '--run=1', '--on-conflict=x', '--yes']],
     [78, /from 0/, ['revert', `--revision=${forged}`, '--if-version=x', '--yes']],
     [1, /is at version 2, not 1/, ['revert', `--revision=${forged}`, '--if-version=1', '--yes']],
     [78, /whole number from 1/, ['log', '--limit=none']],
