@@ -150,7 +150,7 @@ async function logRevert(
             reason: 'Entry of a reverted dream run.',
           },
         ],
-        { actor: ACTOR, trace: run.trace, guards: [run.lease.guard] },
+        { actor: ACTOR, trace: run.trace, guards: [run.lease.guard], isOperators: true },
       );
       return;
     } catch (error) {
