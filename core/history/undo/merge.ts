@@ -185,7 +185,7 @@ export class Merge<S extends UndoStep = UndoStep> {
     for (const line of placed.older) {
       // Someone took it out again after the revert: that stays, unless it was a revert of the revert.
       const { found, by } = line;
-      const isLeft = found?.killedBy != null && by !== null && found.killedBy.takesBack?.(by) !== true;
+      const isLeft = found !== null && found.killedBy !== null && by !== null && found.killedBy.takesBack?.(by) !== true;
       if (isLeft) line.text = null;
     }
     return this.#putBack(placed);

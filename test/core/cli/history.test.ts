@@ -193,7 +193,7 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
     [1, /at must be a time|must be a time/, ['show', FILE, '--at=yesterday']],
     [1, /in the future/, ['restore', 'anna', '--at=2999-01-01T00:00:00Z', '--yes']],
     [1, /never was any memory of nobody/, ['restore', 'nobody', `--at=${at(1)}`, '--yes']],
-    [1, /must be at most 3/, ['readers', FILE, '--line=9']],
+    [1, /must be at most 1/, ['readers', FILE, '--line=9']],
     [78, /needs --at/, ['restore', 'anna', '--dry-run']],
     [78, /needs --from/, ['diff', 'anna']],
     [78, /needs a path/, ['blame']],
@@ -203,7 +203,7 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
     [78, /--if-version is only/, ['revert', '--run=1', '--if-version=2', '--yes']],
     [78, /is skip, leave or force/, ['revert', '--run=1', '--on-conflict=x', '--yes']],
     [78, /from 0/, ['revert', `--revision=${forged}`, '--if-version=x', '--yes']],
-    [1, /is at version 2, not 1/, ['revert', `--revision=${forged}`, '--if-version=1', '--yes']],
+    [1, /is at version 3, not 1/, ['revert', `--revision=${forged}`, '--if-version=1', '--yes']],
     [78, /whole number from 1/, ['log', '--limit=none']],
     [78, /--yes/, ['restore', 'anna', `--at=${at(1)}`, '--json']],
   ];

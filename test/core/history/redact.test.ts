@@ -77,13 +77,15 @@ describe('a revision that is redacted', () => {
     for (const asked of [
       () => core.revisions.contentAt(key, { version: 2 }),
       () => core.revisions.contentAt(key, { at }),
-      () => core.revisions.revert(ids[2] ?? '', { dryRun: true }, operator),
       () => call(core, 'alice', 'memory_read', { path: 'user/notes.md', asOf: at }),
     ]) {
       expect(await rejection(asked())).toMatchObject({ code: 'REVISION_NOT_FOUND' });
     }
     const later = new Date().toISOString();
+    const undone = await core.revisions.revert(ids[2] ?? '', { dryRun: true }, operator);
+    expect(undone.files).toMatchObject([{ outcome: 'gone' }]);
     const shown = [
+      undone,
       await core.revisions.get(second),
       await core.revisions.get(ids[2] ?? ''),
       await core.revisions.list({ userId: 'alice' }),
