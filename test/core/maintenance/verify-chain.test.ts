@@ -130,6 +130,7 @@ it('can be recomputed from the documented fields alone', async () => {
         peerId: row.peerId,
         reason: row.reason,
         removedLines: row.removedLines,
+        reverts: row.reverts,
         runId: row.runId,
         seal: sha256(`${row.contentSalt}${row.hash}`),
         size: row.size,
