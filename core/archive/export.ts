@@ -285,7 +285,12 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
         // Pruned in between, with all that are older.
         if (step === undefined || revision.version !== expected) return;
         expected -= 1;
-        const { path: _path, userId: _userId, merged: _merged, ...shown } = toAdminRevision(revision);
+        const {
+          path: _path,
+          userId: _userId,
+          merged: _merged,
+          ...shown
+        } = toAdminRevision(revision);
         yield {
           ...shown,
           hash: revision.hash,

@@ -41,7 +41,11 @@ export async function blameLines(
   const pause = createPause();
   const lines = createBlamedLines(history, content);
   let oldestAt: number | null = null;
-  for await (const { revision, step, putBack, moves, isAfter } of walkBack(history, file, version)) {
+  for await (const { revision, step, putBack, moves, isAfter } of walkBack(
+    history,
+    file,
+    version,
+  )) {
     // Before the end, so that the last step is checked too.
     if (isAfter) await lines.check(revision);
     if (lines.isComplete()) break;
@@ -98,7 +102,8 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       }
       const restoring = revisions[index] as RevisionRecord;
       const by = restored === index ? undefined : await readStep(restoring.version);
-      if (by !== undefined) yield { revision: restoring, step: null, putBack: by, moves, isAfter: true };
+      if (by !== undefined)
+        yield { revision: restoring, step: null, putBack: by, moves, isAfter: true };
       index = restored;
       const revision = revisions[index] as RevisionRecord;
       expected = revision.version - 1;

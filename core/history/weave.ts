@@ -161,7 +161,9 @@ export class Weave<S extends Step> {
       const previous = before.at(-1) ?? this.start;
       const next = places[line - suffix] ?? null;
       const older = this.#findPutBack(step, {
-        texts: oldTexts.slice(prefix, oldTexts.length - suffix).map((one) => (isBlank ? null : one)),
+        texts: oldTexts
+          .slice(prefix, oldTexts.length - suffix)
+          .map((one) => (isBlank ? null : one)),
         newer,
         before,
         after: places.slice(line - suffix),

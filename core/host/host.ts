@@ -80,7 +80,9 @@ export interface HostHistory extends Omit<PluginHistory, 'revertRun'> {
   revertRun(
     scope: ScopeKey,
     runId: string,
-    options: Pick<RevertRunOptions, 'caller' | 'links' | 'except'> & { end?: RevertEnd | undefined },
+    options: Pick<RevertRunOptions, 'caller' | 'links' | 'except'> & {
+      end?: RevertEnd | undefined;
+    },
   ): Promise<readonly RevertedFile[]>;
 }
 

@@ -62,10 +62,7 @@ export async function revertRun(
     const pruned = touched
       .map((path) => toPhysical(path, run.userId))
       .filter((path) => !known.has(path));
-    return [
-      ...found,
-      ...pruned.map((path) => ({ path, ...GONE })),
-    ];
+    return [...found, ...pruned.map((path) => ({ path, ...GONE }))];
   };
   let ended: RunRecord | null = null;
   const found = await host.memory.history.revertRun(run.scope, run.id, {

@@ -1,4 +1,12 @@
-import { type Change, type Line, placeOf, standing, type Step, type Unit, Weave } from '../weave.ts';
+import {
+  type Change,
+  type Line,
+  placeOf,
+  standing,
+  type Step,
+  type Unit,
+  Weave,
+} from '../weave.ts';
 
 /** A write on the way back, and whether it is to be undone. */
 export interface UndoStep extends Step {
@@ -166,7 +174,8 @@ export class Merge<S extends UndoStep = UndoStep> {
         continue;
       }
       const theirs = this.#standingIn([line]);
-      if (theirs.length > 0 && !is.isTakenBack(line)) this.#conflict({ ...unit, newer: [line] }, theirs);
+      if (theirs.length > 0 && !is.isTakenBack(line))
+        this.#conflict({ ...unit, newer: [line] }, theirs);
     }
     return [];
   }
@@ -185,7 +194,11 @@ export class Merge<S extends UndoStep = UndoStep> {
     for (const line of placed.older) {
       // Someone took it out again after the revert: that stays, unless it was a revert of the revert.
       const { found, by } = line;
-      const isLeft = found !== null && found.killedBy !== null && by !== null && found.killedBy.takesBack?.(by) !== true;
+      const isLeft =
+        found !== null &&
+        found.killedBy !== null &&
+        by !== null &&
+        found.killedBy.takesBack?.(by) !== true;
       if (isLeft) line.text = null;
     }
     return this.#putBack(placed);

@@ -96,7 +96,8 @@ export async function planFile(
     return asIs('unchanged', isLeft ? 'The file was deleted since, or made anew.' : null);
   }
   if (options.held.has(path)) {
-    const why = 'A file that its content came from, or went to, stays: lines would be lost, or be there twice.';
+    const why =
+      'A file that its content came from, or went to, stays: lines would be lost, or be there twice.';
     return asIs('conflict', why);
   }
   const why = tellConflicts(conflicts, isOpen);
@@ -216,10 +217,7 @@ function decide(
   return resolutions.find((one) => one.path === path && one.startLine === startLine)?.take;
 }
 
-function toRevertConflict({
-  writer,
-  ...conflict
-}: MergeConflict<RevisionStep>): RevertConflict {
+function toRevertConflict({ writer, ...conflict }: MergeConflict<RevisionStep>): RevertConflict {
   if (writer === null) return { ...conflict, writer };
   const { id, version, actor, at } = writer.revision;
   return { ...conflict, writer: { revisionId: id, version, actor, at: toTime(at) } };

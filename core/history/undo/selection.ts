@@ -32,7 +32,9 @@ export async function readSelected(
   const { revisionIds, ...others } = selection;
   if (revisionIds !== undefined) {
     const { runId, toolCallId, actor, since, until, userId } = others;
-    const isMixed = [runId, toolCallId, actor, since, until, userId].some((one) => one !== undefined);
+    const isMixed = [runId, toolCallId, actor, since, until, userId].some(
+      (one) => one !== undefined,
+    );
     if (isMixed) throw invalidSelection('/revisionIds', 'comes with no other selection');
     return await readList(storage, revisionIds);
   }

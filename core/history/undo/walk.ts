@@ -28,7 +28,10 @@ const PAGE = 500;
 export async function* walkChanges(
   history: History,
   head: FileState,
-  { selected, onUndone }: { selected: ReadonlySet<string>; onUndone(revision: RevisionRecord): void },
+  {
+    selected,
+    onUndone,
+  }: { selected: ReadonlySet<string>; onUndone(revision: RevisionRecord): void },
 ): AsyncGenerator<Change<RevisionStep>> {
   const pause = createPause();
   const older = createOlderText(history, head.content ?? '');

@@ -181,7 +181,9 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
   const left = await run('revert', '--actor=assistant', `--since=${at(0)}`, '--yes');
   expect([left.code, left.stdout]).toEqual([
     2,
-    expect.stringMatching(/^conflict {2}users\/anna\/suppliers\.md .* changed one place of it since/),
+    expect.stringMatching(
+      /^conflict {2}users\/anna\/suppliers\.md .* changed one place of it since/,
+    ),
   ]);
   const cases: [number, RegExp, string[]][] = [
     [1, /users\/anna\/no\.md does not exist/, ['show', 'users/anna/no.md']],

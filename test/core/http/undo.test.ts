@@ -274,10 +274,7 @@ describe('a revert', () => {
     const { json } = await admin('POST', 'revert', selection);
     expect(json).toMatchObject({
       dryRun: false,
-      files: [
-        { version: 3 },
-        { version: null, why: 'agent changed one place of it since.' },
-      ],
+      files: [{ version: 3 }, { version: null, why: 'agent changed one place of it since.' }],
     });
     expect(await contentOf('alice/a.md')).toBe('good\n');
     expect(await contentOf('alice/b.md')).toBe('mine\n');
@@ -325,7 +322,9 @@ describe('a revert', () => {
             outcome: 'conflict',
             version: null,
             fromVersion: 3,
-            conflicts: [{ startLine: 1, theirs: 'worse\nmine\n', writer: { actor: 'other', at: at(2) } }],
+            conflicts: [
+              { startLine: 1, theirs: 'worse\nmine\n', writer: { actor: 'other', at: at(2) } },
+            ],
           },
         ],
       },

@@ -48,7 +48,6 @@ describe('an undoing whose answer is lost', () => {
     const again = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(again.json.error).toMatchObject({ code: 'RUN_STATE', details: { outcome: 'reverted' } });
   });
-
 });
 
 describe('a run whose id stands at the writes of another user, too', () => {
@@ -132,7 +131,9 @@ async function dreamOfEach(service: DreamService, userId: string, files: readonl
 }
 
 const entriesIn = (log: string | null) =>
-  [...(log ?? '').matchAll(/^- (revert of )?run (.*)$/gm)].map(([, revert = '', id]) => revert + id);
+  [...(log ?? '').matchAll(/^- (revert of )?run (.*)$/gm)].map(
+    ([, revert = '', id]) => revert + id,
+  );
 
 describe('undoing runs', () => {
   it('adds an entry to the log for each, and takes none out', async () => {

@@ -69,7 +69,13 @@ describe('a write that is taken out', () => {
     const { content, conflicts } = undo(versions, [1]);
     expect(content).toBe(versions[2]);
     expect(conflicts).toMatchObject([
-      { startLine: 2, endLine: 2, theirs: 'strong coffee\n', restored: 'tea\n', writer: { version: 2 } },
+      {
+        startLine: 2,
+        endLine: 2,
+        theirs: 'strong coffee\n',
+        restored: 'tea\n',
+        writer: { version: 2 },
+      },
     ]);
     expect(undo(versions, [1], { take: 'restored' }).content).toBe(lines('a', 'tea'));
     expect(undo(versions, [1], { take: 'both' }).content).toBe(lines('a', 'tea', 'strong coffee'));
@@ -140,7 +146,10 @@ describe('what an earlier revert took back', () => {
     const reverted = undo(versions, [1]).content;
     expect(reverted).toBe(lines('a', 'b', 'c', 'd'));
     const reverts = { 3: [1] };
-    expect(undo([...versions, reverted], [1], { reverts })).toMatchObject({ content: reverted, conflicts: [] });
+    expect(undo([...versions, reverted], [1], { reverts })).toMatchObject({
+      content: reverted,
+      conflicts: [],
+    });
     const edited = lines('a', 'b', 'C', 'd', 'e');
     expect(undo([...versions, reverted, edited], [1], { reverts })).toMatchObject({
       content: edited,
@@ -205,9 +214,11 @@ describe('random histories by four actors', () => {
           places += wanted.conflicts;
           // No line is lost that no selected write had touched.
           const touched = new Set(
-            selected.flatMap((version) => writes[version - 1]?.after ?? []).filter((line) => {
-              return selected.some((one) => writes[one - 1]?.before.includes(line) !== true);
-            }),
+            selected
+              .flatMap((version) => writes[version - 1]?.after ?? [])
+              .filter((line) => {
+                return selected.some((one) => writes[one - 1]?.before.includes(line) !== true);
+              }),
           );
           const kept = new Set(merged.content?.split('\n'));
           for (const line of ids) if (!touched.has(line)) expect(kept.has(line)).toBe(true);
