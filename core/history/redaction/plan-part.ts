@@ -32,6 +32,8 @@ export interface RedactionPart {
   reasons: number;
   /** The text before the oldest revision, if it changes. */
   base: Base | null;
+  /** Whether no other version has the text. */
+  isLast: boolean;
 }
 
 /** How a file is looked through. */
@@ -68,6 +70,7 @@ export async function planPart(
   let [found, reasons, bytes] = [0, 0, 0];
   let newer: PlannedVersion | null = null;
   let isFull = false;
+  let isLast = true;
   for await (const walked of walkVersions(parts, file)) {
     const { version, text, row, isShown } = walked;
     const isKept = version === keep || isFull;
@@ -76,6 +79,7 @@ export async function planPart(
     if (newer !== null && !onlyLooks) bytes += finish(newer, { text, now });
     if (isFull) {
       newer = null;
+      isLast = false;
       break;
     }
     const hasText = isShown && now !== text;
@@ -107,6 +111,7 @@ export async function planPart(
     found,
     reasons,
     base,
+    isLast,
   };
 
   /** Adds a row, now that the text before it is known, if it changes. Returns the bytes of its step. */
