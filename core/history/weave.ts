@@ -51,7 +51,7 @@ export interface Line<S extends Step> {
 }
 
 /** A line that a write took out. */
-export interface OlderLine<S extends Step> {
+interface OlderLine<S extends Step> {
   /** Without its line end; `null` where a redaction blanked it. */
   text: string | null;
   /** The same line where a later revert brought it back, and that revert. */
@@ -359,7 +359,7 @@ function sharedEnds(newer: readonly string[], older: readonly string[]) {
 }
 
 /** Splits a content into lines without their `\n`. */
-export function splitLines(content: string): string[] {
+function splitLines(content: string): string[] {
   const lines = content.split('\n');
   return lines.slice(0, countLines(content));
 }

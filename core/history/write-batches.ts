@@ -6,7 +6,7 @@ import type { AdminWritten, Restoration } from '../files/admin-files.ts';
 export const BATCH_FILES = 100;
 export const BATCH_BYTES = 2 * 1024 * 1024;
 /** How often a revert is planned again because its files changed meanwhile. */
-export const TRIES = 5;
+const TRIES = 5;
 
 /** What becomes of one file. */
 type FileOutcome = RevertedFile | RestoredFile;
