@@ -25,6 +25,8 @@ import type {
   PruneRequest,
   RedactAnswer,
   RedactRequest,
+  RedactTextAnswer,
+  RedactTextRequest,
   RestoreAnswer,
   RestoreRequest,
   RevertAnswer,
@@ -205,6 +207,9 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
       ask<RestoreAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/restore`, { body }),
     redact: (id: string, body: RedactRequest) =>
       ask<RedactAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/redact`, { body }),
+    /** One page of it; the text is in the body alone. */
+    redactText: (body: RedactTextRequest) =>
+      ask<RedactTextAnswer>('POST', '/v1/admin/redact', { body }),
     erase: (userId: string, body: EraseRequest) =>
       ask<EraseAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/erase`, { body }),
     prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
