@@ -6,8 +6,6 @@ import { toTime } from '../time/time.ts';
 
 /** A setting for each freeze, so that each is written and removed alone. */
 export const FREEZE_PREFIX = 'service_freeze:';
-/** How long a freeze lasts at most. */
-export const MAX_FREEZE_MINUTES = 10_080;
 /** Freezes that are in force at once. */
 export const MAX_FREEZES = 1_000;
 

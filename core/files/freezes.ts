@@ -126,7 +126,7 @@ export function createFreezes(deps: {
 }
 
 /** A freeze as the admin API answers it. */
-export function toAnswer({ id, target, reason, at, until, address }: FreezeRecord): AdminFreeze {
+function toAnswer({ id, target, reason, at, until, address }: FreezeRecord): AdminFreeze {
   return {
     id,
     userId: 'userId' in target ? target.userId : null,
