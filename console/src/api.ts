@@ -30,6 +30,7 @@ import type {
   RestoreAnswer,
   RestoreRequest,
   RevertAnswer,
+  RevertRequest,
   RevertSelection,
   RevertWritesAnswer,
   SkippedItem,
@@ -193,12 +194,8 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
       get<ListAnswer<AdminRevision>>('/v1/admin/revisions', query, signal),
     revision: (id: string, signal?: AbortSignal) =>
       get<AdminRevisionDetail>(`/v1/admin/revisions/${encodeURIComponent(id)}`, {}, signal),
-    /** `ifVersion`: the version of the file that was seen; 0 if there was none. */
-    revert: (id: string, { dryRun, ifVersion }: { dryRun: boolean; ifVersion?: number }) =>
-      ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, {
-        body: { dryRun },
-        ...(ifVersion === undefined ? {} : { headers: preconditionOf(ifVersion) }),
-      }),
+    revert: (id: string, body: RevertRequest) =>
+      ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, { body }),
     revertWrites: (body: RevertSelection) =>
       ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
     diff: (query: Query, signal?: AbortSignal) =>

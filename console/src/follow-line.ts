@@ -3,10 +3,8 @@ import type {
   AdminRevisionDetail,
   Influence,
   InfluencedAccess,
-  RevertSelection,
-  RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
-import { type Api, explain } from './api.ts';
+import type { Api } from './api.ts';
 import { type Incident, type LineAt, MAX_FOLLOWED, MAX_WRITES, type Write } from './incident.ts';
 
 /** The most readers that are listed. */
@@ -135,44 +133,4 @@ function toWrites(
     else group.push(revision);
   }
   return [...writes].map(([key, group]) => ({ key, revisions: group, isProbable }));
-}
-
-/**
- * Reverts writes one after the other, newest first, so that a file that two of them wrote goes back
- * to what it was before the first. A revert that fails ends nothing: its files are `refused`.
- */
-export async function revertWritesOf(
-  api: Api,
-  writes: readonly Write[],
-  { dryRun }: { dryRun: boolean },
-): Promise<RevertWritesAnswer[]> {
-  const newest = ({ revisions }: Write) => revisions.at(-1)?.id ?? '';
-  const answers: RevertWritesAnswer[] = [];
-  for (const write of [...writes].sort((a, b) => (newest(a) > newest(b) ? -1 : 1))) {
-    try {
-      answers.push(await revertWrite(api, write, { dryRun }));
-    } catch (error) {
-      const why = explain(error);
-      const left = { version: null, revisionId: null, why, diff: '', diffOmitted: false };
-      const files = write.revisions.map(({ path }) => ({
-        path,
-        outcome: 'refused' as const,
-        ...left,
-      }));
-      answers.push({ dryRun, files });
-    }
-  }
-  return answers;
-}
-
-async function revertWrite(
-  api: Api,
-  { revisions: [first] }: Write,
-  { dryRun }: { dryRun: boolean },
-): Promise<RevertWritesAnswer> {
-  const { runId, toolCallId } = first;
-  const selection: RevertSelection | null =
-    runId !== null ? { runId } : toolCallId !== null ? { toolCallId } : null;
-  if (selection !== null) return await api.revertWrites({ ...selection, dryRun });
-  return await api.revert(first.id, { dryRun });
 }

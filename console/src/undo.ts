@@ -1,8 +1,9 @@
 import type {
+  ConflictResolution,
   RestoreAnswer,
   RestoredFile,
+  RevertConflict,
   RevertedFile,
-  RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
 import { count } from './story.ts';
 
@@ -16,27 +17,91 @@ export interface Undo {
   /** `2 files put back, 1 left as it is.` */
   summary: string;
   files: readonly UndoneFile[];
+  /** What a revert has to take back to undo this; `null` where the answer does not list all. */
+  revisionIds: readonly string[] | null;
+}
+
+/** An answer to a revert, as all of its routes give it. */
+interface Reverted {
+  dryRun: boolean;
+  files: readonly RevertedFile[];
 }
 
 /** Describes the answer to a revert or a restore. */
-export function toUndo(answer: RevertWritesAnswer | RestoreAnswer): Undo {
+export function toUndo(answer: Reverted | RestoreAnswer): Undo {
   return 'restored' in answer ? toRestore(answer) : toRevert(answer.files, answer);
 }
 
-/** Describes the answers to several reverts, which were made in this order. */
-export function toUndos(answers: readonly RevertWritesAnswer[]): Undo {
-  const files = answers.flatMap((answer) => answer.files);
-  return toRevert(files, { dryRun: answers.some(({ dryRun }) => dryRun) });
+/** A place that others changed since, and what is done there. */
+export interface Conflict extends RevertConflict {
+  path: string;
+  /** Of the file, as it was looked at. */
+  version: number;
+  take: ConflictResolution['take'];
+}
+
+/** The conflicts that a look has found: at first, what stands there stays. */
+export function conflictsOf({ files }: Undo): Conflict[] {
+  return files.flatMap((file) =>
+    'conflicts' in file
+      ? file.conflicts.map((one) => ({
+          ...one,
+          path: file.path,
+          version: file.fromVersion ?? 0,
+          take: 'theirs' as const,
+        }))
+      : [],
+  );
+}
+
+/** The decisions as a revert takes them; none where there is nothing to decide. */
+export function toResolutions(
+  conflicts: readonly Conflict[],
+): { resolutions: ConflictResolution[] } | Record<string, never> {
+  if (conflicts.length === 0) return {};
+  return {
+    resolutions: conflicts.map(({ path, version, startLine, take }) => ({
+      path,
+      version,
+      startLine,
+      take,
+    })),
+  };
+}
+
+const idsOf = (files: readonly UndoneFile[]) =>
+  files.flatMap(({ version, revisionId }) =>
+    version === null || revisionId === null ? [] : [revisionId],
+  );
+
+/** Whether a file is written, or would be. */
+function isDue(file: RevertedFile, { dryRun }: { dryRun: boolean }): boolean {
+  if (file.outcome === 'reverted' || file.outcome === 'merged') return true;
+  if (file.outcome !== 'conflict') return false;
+  return dryRun ? file.diff !== '' || file.diffOmitted : file.version !== null;
 }
 
 function toRevert(files: readonly RevertedFile[], { dryRun }: { dryRun: boolean }): Undo {
-  const due = files.filter(({ outcome }) => outcome === 'reverted' || outcome === 'merged').length;
+  const due = files.filter((file) => isDue(file, { dryRun })).length;
+  const revisionIds = idsOf(files);
   if (files.length === 0) {
-    return { due, files, summary: 'Nothing was written that is selected here.' };
+    return { due, files, revisionIds, summary: 'Nothing was written that is selected here.' };
+  }
+  if (due === 0 && dryRun) {
+    const isOpen = files.some(({ outcome }) => outcome === 'conflict');
+    const next = isOpen
+      ? 'Nothing would be written: others changed the same lines since. Choose what is to stand there.'
+      : 'Nothing would be written.';
+    return { due, files, revisionIds, summary: next };
   }
   const left = files.length - due;
   const done = dryRun ? 'would be put back' : 'put back';
-  return { due, files, summary: `${count(due, 'file')} ${done}, ${tellLeft(left)}.` };
+  return {
+    due,
+    files,
+    revisionIds,
+    summary: `${count(due, 'file')} ${done}, ${tellLeft(left)}.`,
+  };
 }
 
 function toRestore({
@@ -49,7 +114,10 @@ function toRestore({
   filesOmitted,
 }: RestoreAnswer): Undo {
   const due = restored + deleted;
-  if (due + left === 0) return { due, files, summary: 'The memory is as it was then already.' };
+  const revisionIds = filesOmitted > 0 ? null : idsOf(files);
+  if (due + left === 0) {
+    return { due, files, revisionIds, summary: 'The memory is as it was then already.' };
+  }
   const parts = [
     `${count(restored, 'file')} ${dryRun ? 'would be restored' : 'restored'}`,
     // They did not exist then.
@@ -60,7 +128,7 @@ function toRestore({
     ...(unchanged === 0 ? [] : [` ${count(unchanged, 'file')} did not change since.`]),
     ...(filesOmitted === 0 ? [] : [` ${count(filesOmitted, 'file')} not listed here.`]),
   ];
-  return { due, files, summary: `${parts.join(', ')}.${others.join('')}` };
+  return { due, files, revisionIds, summary: `${parts.join(', ')}.${others.join('')}` };
 }
 
 const tellLeft = (left: number) => `${left} left as ${left === 1 ? 'it is' : 'they are'}`;

@@ -45,7 +45,10 @@ describe('an operator who hears of a wrong answer', () => {
     const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
     await dialog.getByText('- Vegetarian').waitFor();
     await dialog.getByRole('button', { name: 'Revert' }).click();
-    await page.getByText('users/alice/profile.md is now at version 3.').first().waitFor();
+    const receipt = page.getByRole('dialog', { name: 'Reverted' });
+    await receipt.getByText('v3').waitFor();
+    await receipt.getByRole('button', { name: 'Close' }).first().click();
+    await receipt.waitFor({ state: 'detached' });
 
     // And the agent?
     const read = await call<{ content: string }>(core, 'alice', 'memory_read', {

@@ -105,9 +105,10 @@ describe('by the keyboard alone', () => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
     await dialog.waitFor();
-    await tabTo(page, 'Revert');
+    await dialog.getByRole('button', { name: 'Revert 1 file' }).waitFor();
+    await tabTo(page, 'Revert 1 file');
     await page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('dialog', { name: 'Reverted' }).waitFor();
     expect(await service.read('alice', 'user/a.md')).toBe('tea\n');
     expectNoProblems(opened);
   });

@@ -1,4 +1,9 @@
-import { useQuery, useQueryClient, type UseQueryReturnType } from '@tanstack/vue-query';
+import {
+  keepPreviousData,
+  useQuery,
+  useQueryClient,
+  type UseQueryReturnType,
+} from '@tanstack/vue-query';
 import { computed, type ComputedRef, ref, type Ref, watch } from 'vue';
 import { explain } from '../api.ts';
 
@@ -18,8 +23,10 @@ export interface Preview<T> {
 export function usePreview<T>(options: {
   subject: () => unknown;
   ask: (options: { dryRun: boolean }) => Promise<T>;
+  /** The last look stays until that of another subject has come: what a person chooses in it stays, too. */
+  isKept?: boolean;
 }): Preview<T> {
-  const { subject, ask } = options;
+  const { subject, ask, isKept = false } = options;
   const queryClient = useQueryClient();
   const receipt = ref(null) as Ref<T | null>;
   const isBusy = ref(false);
@@ -29,6 +36,7 @@ export function usePreview<T>(options: {
     // While it is made, the service would refuse to look.
     enabled: computed(() => receipt.value === null && !isBusy.value),
     queryFn: () => ask({ dryRun: true }),
+    ...(isKept ? { placeholderData: keepPreviousData } : {}),
     gcTime: 0,
     staleTime: 0,
   });
