@@ -244,6 +244,7 @@ describe('a dream run', () => {
     const later = `${(await service.read('alice', HEALTH)) ?? ''}- Swims\n`;
     await service.write('alice', HEALTH, later);
     await page.getByRole('button', { name: 'Revert the run' }).click();
+    await page.getByRole('button', { name: /^Revert \d+ files?$/ }).click();
     const told = result(page).getByRole('listitem').filter({ hasText: 'health.md' });
     await told.getByText(/: left, /).waitFor();
     await result(page)
@@ -260,6 +261,7 @@ describe('a dream run', () => {
     const opened = await openConsole({ service, path: `/dreams?run=${run.id}` });
     const { page } = opened;
     await page.getByRole('button', { name: 'Revert the run' }).click();
+    await page.getByRole('button', { name: /^Revert \d+ files?$/ }).click();
     await result(page)
       .getByText(/^The run was reverted: \d files? put back\.$/)
       .waitFor();
