@@ -89,7 +89,10 @@ describe('a job of an operator takes at most three clicks', () => {
       .click();
     await page.getByRole('button', { name: 'Revert the run' }).click();
     await page.getByRole('button', { name: /^Revert \d+ files?$/ }).click();
-    await page.getByText(/^The run was reverted: \d files? put back\.$/).waitFor();
+    await page
+      .getByText(/^The run was reverted: \d files? put back\.$/)
+      .first()
+      .waitFor();
     expect(await clicks()).toBeLessThanOrEqual(MOST);
     expect(await service.read('alice', 'user/health.md')).toBe(text);
     expectNoProblems(opened);
