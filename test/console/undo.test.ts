@@ -9,7 +9,8 @@ async function open() {
   const { core } = opened.service;
   const write = async (content: string, actor: string) => {
     const args = { path: 'user/diet.md', content };
-    return (await call<{ revisionId: string }>(core, 'anna', 'memory_write', args, { actor })).result;
+    return (await call<{ revisionId: string }>(core, 'anna', 'memory_write', args, { actor }))
+      .result;
   };
   const contentOf = async () => (await core.fileLists.file(PATH, {})).file.content;
   return { ...opened, write, contentOf };
@@ -65,7 +66,10 @@ describe('a revert of a revision', () => {
     await expectCount(dialog.getByRole('button', { name: /^Revert \d/ }), 0);
     await places.nth(0).getByLabel('Put back what was there').check();
     await places.nth(1).getByLabel('Both').check();
-    await dialog.getByRole('region', { name: /^Diff 1/ }).getByText('- bread').waitFor();
+    await dialog
+      .getByRole('region', { name: /^Diff 1/ })
+      .getByText('- bread')
+      .waitFor();
     await dialog.getByRole('button', { name: 'Revert 1 file' }).click();
     await page.getByRole('dialog', { name: 'Reverted' }).waitFor();
     expect(await contentOf()).toBe(lines('- tea', '- bread\n- pie'));

@@ -13,5 +13,8 @@ export function useLastUndo(): {
   last: Readonly<Ref<LastUndo | null>>;
   set(undo: LastUndo | null): void;
 } {
-  return { last: readonly(last) as Readonly<Ref<LastUndo | null>>, set: (undo) => (last.value = undo) };
+  return {
+    last: readonly(last) as Readonly<Ref<LastUndo | null>>,
+    set: (undo) => (last.value = undo),
+  };
 }
