@@ -629,8 +629,8 @@ export interface LeaseStore {
 }
 
 /**
- * The search index, as core packs it: blobs by scope, key and part, one entry for each indexed file,
- * and the files whose index is stale. A driver does not look into any of it.
+ * The search index: segments of scopes, as core packs them, and the files whose index is stale. The
+ * stores do not look into a segment.
  */
 export interface IndexStore {
   /** Runs `read` on one consistent snapshot of the database. It writes nothing. */
@@ -641,56 +641,69 @@ export interface IndexStore {
    */
   listStale(limit: number, scopes?: readonly ScopeKey[]): Promise<readonly StaleMark[]>;
   /**
-   * Changes the index of one scope in one transaction, under a lock on the scope's index. `change`
-   * is not called when none of the files is still stale with that version. It has no effects, as the
-   * transaction may be repeated. When it returns `null`, nothing is written. Returns the scope's
-   * generations before and after; `null` when nothing was written.
+   * Adds a segment of stale files in one transaction, under a lock on the scope's index. The files are
+   * no longer stale afterwards. Adds nothing unless all of them are still stale with that version.
    */
-  update(
+  add(scope: ScopeKey, segment: AddedSegment): Promise<AddOutcome>;
+  /**
+   * Replaces segments by one, or by none, in one transaction under the same lock. `null` if one of them
+   * is gone: then nothing is changed.
+   */
+  merge(
     scope: ScopeKey,
-    files: readonly StaleMark[],
-    change: (current: CurrentIndex) => Promise<IndexChanges | null>,
-  ): Promise<GenerationStep | null>;
+    inputs: readonly number[],
+    segment: StoredSegment | null,
+  ): Promise<IndexSize | null>;
+  /**
+   * Adds a segment that was made from old postings, of the files from `from` up to, but not including,
+   * `to`. With `to` as `null`, none are left: from now on the segments are read. `false` if another
+   * instance has done that.
+   */
+  copy(
+    scope: ScopeKey,
+    range: { from: number; to: number | null },
+    segment: StoredSegment | null,
+  ): Promise<boolean>;
+  /** Removes some old postings of a scope that reads its segments. Returns whether none are left. */
+  removeOld(scope: ScopeKey): Promise<boolean>;
   /**
    * Removes the index of a scope and marks its files as stale. Returns how many. It may take several
    * transactions, the first of which marks the files; until the last, the `format` is 0. The next
-   * update of the scope completes a removal that was interrupted.
+   * `add` to the scope continues a removal that was interrupted.
    */
   drop(scope: ScopeKey): Promise<number>;
-  /** Admin: scopes that have files, ascending, after `after`. `format`: see {@link IndexState}. */
+  /** Admin: scopes that have files, ascending, after `after`. */
   listScopes(
     after: ScopeKey | null,
     limit: number,
-  ): Promise<readonly { scope: ScopeKey; files: number; format: number | null }[]>;
+  ): Promise<
+    readonly ({ scope: ScopeKey; files: number } & Pick<IndexState, 'format' | 'copiedTo'>)[]
+  >;
 }
 
 /** Reads of one snapshot. */
 export interface IndexView {
   /**
-   * Reads what a search starts with, in as few round trips as possible: for each scope, in order,
-   * its state, its stale files, and the blobs of `keys`.
-   *
-   * `known`: for each scope, in order, the blobs that the caller has. They may be left out.
+   * Reads what a search starts with in one round trip: for each scope, in order, its state, its stale
+   * files and its segments. `known`: for each scope, in order, the generation whose segments the caller
+   * has. They are left out if it is still that one, else the heads of those that are not newer.
    */
   open(
     scopes: readonly ScopeKey[],
-    keys: readonly string[],
-    known?: readonly (KnownBlobs | null)[],
+    known?: readonly (number | null)[],
   ): Promise<readonly IndexedScope[]>;
+  /** The heads of segments, in any order. */
+  readHeads(keys: readonly SegmentKey[]): Promise<readonly (SegmentKey & { head: Uint8Array })[]>;
+  /** Blocks of segments, in any order. */
+  readBlocks(keys: readonly BlockKey[]): Promise<readonly (BlockKey & { bytes: Uint8Array })[]>;
+  /** All blocks of a segment, in their order. */
+  readAllBlocks(key: SegmentKey): Promise<readonly Uint8Array[]>;
   /** Numbers and paths of the files that exist and whose path starts with `prefix`. */
   listFiles(scope: ScopeKey, prefix: string): Promise<readonly { fileNo: number; path: string }[]>;
   /** Files with their contents, in any order, deleted ones too. Unknown numbers are left out. */
   readFiles(keys: readonly IndexFileKey[]): Promise<readonly IndexText[]>;
-  /**
-   * Keys of the scope's blobs that start with `prefix`, ascending by bytes, at most `limit`; those
-   * behind `after` where it is given.
-   */
-  listKeys(
-    scope: ScopeKey,
-    prefix: string,
-    limit: number,
-    after?: string | null,
-  ): Promise<readonly string[]>;
+  /** What an earlier version indexed of a scope; see {@link IndexState.copiedTo}. */
+  old: OldPostings;
   /**
    * The vectors of one model in one scope, or what changed of them since `known`. Present where the
    * storage has vectors.
@@ -706,48 +719,107 @@ export interface IndexView {
   ): Promise<ScopeVectors>;
 }
 
-/** One blob of the index of a scope. */
-export interface IndexBlob {
-  /** Well-formed text of at most 400 bytes, compared byte for byte; may be empty. */
-  key: string;
-  /** A whole number from 0. */
-  part: number;
+/** Postings as an earlier version stored them: of a term in a bucket of 64 files. */
+export interface OldPosting {
+  term: string;
+  bucket: number;
   bytes: Uint8Array;
+}
+
+/** Reads old postings of one scope. */
+export interface OldPostings {
+  /** All rows of these terms. */
+  ofTerms(scope: ScopeKey, terms: readonly string[]): Promise<readonly OldPosting[]>;
+  /** The rows of terms in these buckets. */
+  ofBuckets(
+    scope: ScopeKey,
+    keys: readonly Pick<OldPosting, 'term' | 'bucket'>[],
+  ): Promise<readonly OldPosting[]>;
+  /** Terms that start with a prefix, ascending by bytes. */
+  listTerms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
+  /** The files from a number on, ascending: the version that was indexed, and its terms. */
+  listFiles(
+    scope: ScopeKey,
+    from: number,
+    limit: number,
+  ): Promise<readonly { fileNo: number; version: number; terms: Uint8Array }[]>;
 }
 
 /** The state of one scope's index. */
 export interface IndexState {
-  /** Different after every update of the scope's index, and never a value that it had before. */
+  /** Greater after every change of the scope's index; after a drop, never a value that it had before. */
   generation: number;
   /**
-   * The number that the updates gave as `format`; `null` when nothing is indexed, 0 while the index
-   * is being dropped.
+   * The number that `add` gave as `format`; `null` when nothing is indexed, 0 while the index is being
+   * dropped.
    */
   format: number | null;
+  /**
+   * The number up to which files were copied from old postings, which are read until all are; -1 once
+   * they only have to be removed; `null` when there are none.
+   */
+  copiedTo: number | null;
   /** How many files of the scope exist. */
   files: number;
   /** The scope's version: different after every write. */
   version: number;
 }
 
-/** What one update made of a scope's `generation`. No other update came in between. */
-export interface GenerationStep {
-  before: number;
-  after: number;
+/** A segment of a scope: its number is the generation that it made. */
+export interface SegmentKey {
+  scope: ScopeKey;
+  segment: number;
 }
 
-/** Blobs of one scope that a caller has from an earlier snapshot. */
-export interface KnownBlobs {
-  /** Of the scope's index then. The blobs are the same while it is. */
-  generation: number;
-  keys: readonly string[];
+/** A block of a segment, by its place. */
+export interface BlockKey extends SegmentKey {
+  block: number;
 }
+
+/** A segment to store. */
+export interface StoredSegment {
+  /** How many files it lists. */
+  files: number;
+  head: Uint8Array;
+  blocks: readonly Uint8Array[];
+}
+
+/** A segment of stale files. */
+export interface AddedSegment extends StoredSegment {
+  format: number;
+  marks: readonly StaleMark[];
+  /**
+   * Of the files that exist, where vectors are wanted: the hashes of the texts of their passages, 16
+   * bytes each.
+   */
+  passages: readonly { fileNo: number; version: number; hashes: Uint8Array }[];
+  /** Numbers of the files that were deleted. */
+  removed: readonly number[];
+}
+
+/** How large the index of a scope is. */
+export interface IndexSize {
+  /** How many files of the scope exist. */
+  files: number;
+  segments: readonly { segment: number; files: number; bytes: number }[];
+}
+
+/**
+ * What became of an added segment. `due`: the files of it that are still stale with that version; add
+ * a segment of these alone. `unusable`: the index is of another format, and must be dropped. `old`: the
+ * scope reads old postings, which have to be copied first. `dropping`: a removal goes on; try again.
+ */
+export type AddOutcome =
+  | { outcome: 'added'; size: IndexSize }
+  | { outcome: 'changed'; due: readonly StaleMark[] }
+  | { outcome: 'unusable' | 'old' | 'dropping' };
 
 /** What a search reads of one scope. */
 export interface IndexedScope {
   state: IndexState;
   stale: readonly StaleFile[];
-  blobs: readonly IndexBlob[];
+  /** `null` if they are those of the known generation; a `head` if it is not one of an earlier one. */
+  segments: readonly { segment: number; head: Uint8Array | null }[] | null;
 }
 
 /** A file as it is now, whose index is stale. */
@@ -783,40 +855,4 @@ export interface IndexText extends IndexFileKey {
   hash: string;
   /** `null` when deleted. */
   content: string | null;
-  /** The version that is indexed; `null` for none. */
-  indexedVersion: number | null;
-}
-
-/** What the index has of one file. */
-export interface IndexEntry {
-  fileNo: number;
-  /** The file's version that was indexed. */
-  version: number;
-  bytes: Uint8Array;
-}
-
-/** The index of one scope, as an update finds it under the lock. */
-export interface CurrentIndex {
-  /** The scope's; see {@link IndexState}. */
-  format: number | null;
-  /** The files that are still stale with the given version. */
-  due: readonly StaleMark[];
-  /** The entries of those files. */
-  entries: readonly IndexEntry[];
-  /** Reads blobs, in any order. */
-  read(keys: readonly Pick<IndexBlob, 'key' | 'part'>[]): Promise<readonly IndexBlob[]>;
-}
-
-/** What an update writes. All files that were due are no longer stale afterwards. */
-export interface IndexChanges {
-  format: number;
-  /** `null` bytes remove the blob. */
-  blobs: readonly (Omit<IndexBlob, 'bytes'> & { bytes: Uint8Array | null })[];
-  /**
-   * Entries to write. `passages`, for a driver that has vectors: the hashes of the texts of the
-   * file's passages, 16 bytes each.
-   */
-  entries: readonly (IndexEntry & { passages?: Uint8Array })[];
-  /** Numbers of files whose entries are removed. */
-  removed: readonly number[];
 }

@@ -13,6 +13,8 @@ const LABELS: Readonly<Record<string, string>> = {
   svc_index_doc: 'Search index',
   svc_index_queue: 'Search index',
   svc_posting: 'Search index',
+  svc_segment: 'Search index',
+  svc_segment_block: 'Search index',
   svc_passage_list: 'Vectors, and passages to embed',
   svc_vector_state: 'Vectors, and passages to embed',
   svc_vector: 'Vectors, and passages to embed',

@@ -11,7 +11,9 @@ import type { IndexText, IndexView, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import { chunk } from '../lists/group-by.ts';
 import { indexFile } from '../search/index/index-file.ts';
-import { encodeFile, readFrames } from '../search/index/postings.ts';
+import { encodeFile, LENGTHS_TERM } from '../search/index/postings.ts';
+import { openSegments, visitTerms } from '../search/index/scope-segments.ts';
+import { createSearchCaches } from '../search/search-caches.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { hashBase } from '../history/chain.ts';
 import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
@@ -39,8 +41,6 @@ const PAGE_ROWS = 500;
 const MOST_FINDINGS = 1_000;
 /** The most contents in memory at once. */
 const CONTENTS_READ = 16;
-/** Terms read in one query: fewer, after an answer that had more rows than this. */
-const TERMS_READ = { least: 8, most: 512, rows: 1_000 } as const;
 /** Findings of these kinds mean that stored data is not what was written. */
 const DAMAGE: ReadonlySet<Finding['invariant']> = new Set(['I1', 'I3', 'chain']);
 
@@ -442,12 +442,24 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   const findings: Finding[] = [];
   const add = (path: string | null, message: string) =>
     findings.push({ invariant: 'I4', path, message });
-  const [opened] = await view.open([scope], []);
-  // An index of another tokeniser version is rebuilt in the background.
-  const format = opened?.state.format ?? null;
-  if (opened === undefined || (format !== null && format !== TOKENISER_VERSION)) return [];
+  const [opened] = await view.open([scope]);
+  // An index of another tokeniser version is rebuilt in the background, old postings are copied.
+  const { format, copiedTo } = opened?.state ?? { format: null, copiedTo: null };
+  const isOld = copiedTo !== null && copiedTo >= 0;
+  if (opened === undefined || isOld || (format !== null && format !== TOKENISER_VERSION)) return [];
   const pause = createPause();
   const stale = new Set(opened.stale.map(({ fileNo }) => fileNo));
+  const options = { caches: createSearchCaches(), pause };
+  const segments = await openSegments(view, { scope, opened, known: null }, options).catch(
+    (error: unknown) => {
+      findings.push(unreadable(error, `the segments of ${scope} cannot be read`));
+    },
+  );
+  if (segments === undefined) return findings;
+  if (segments === null) {
+    add(null, `a segment of ${scope} is damaged`);
+    return findings;
+  }
   // Files with unreadable text, whose expected postings are unknown.
   const damaged = new Set<number>();
   const paths = new Map<number, string>();
@@ -455,51 +467,47 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   const expected = new Map<number, Map<string, Uint8Array>>();
   const files = await view.listFiles(scope, '');
   const fileNos = files.map(({ fileNo }) => fileNo).filter((fileNo) => !stale.has(fileNo));
-  const isSkipped = (fileNo: number) => stale.has(fileNo) || damaged.has(fileNo);
   for (const some of chunk(fileNos, CONTENTS_READ)) {
     for (const text of await readTexts(view, scope, { fileNos: some, damaged })) {
       const path = toPhysicalPath(text);
       paths.set(text.fileNo, path);
-      if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
-      else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
+      const version = segments.lengths.versionOf(text.fileNo);
+      if (version === null) add(path, 'is neither indexed nor behind');
+      else if (version !== text.version) add(path, 'is indexed at another version');
       const indexed = await inSlices(indexFile(text.content ?? '', text.path), pause);
       const payloads = await inSlices(encodeFile(indexed), pause);
       expected.set(text.fileNo, payloads);
     }
   }
-  let limit: number = TERMS_READ.least;
-  for (let after: string | null = null; ;) {
-    const some: readonly string[] = await view.listKeys(scope, '', limit, after);
-    const last = some.at(-1);
-    if (last === undefined) break;
-    assertGoesOn(after, last);
-    after = last;
-    const [found] = await view.open([scope], some).catch((error: unknown) => {
-      findings.push(unreadable(error, `postings of ${scope} cannot be read`));
-      for (const payloads of expected.values()) for (const term of some) payloads.delete(term);
-      return [];
-    });
-    const blobs = found?.blobs ?? [];
-    // All rows of an answer come at one go, and one term of a large memory may have many.
-    limit =
-      blobs.length > TERMS_READ.rows
-        ? Math.max(TERMS_READ.least, limit / 2)
-        : Math.min(TERMS_READ.most, limit * 2);
-    for (const { key: term, part, bytes } of blobs) {
-      await pause();
-      const frames = readFrames(bytes, part);
-      if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
-      for (const { file, start, end } of frames ?? []) {
-        if (isSkipped(file)) continue;
-        const payload = expected.get(file)?.get(term);
-        expected.get(file)?.delete(term);
-        if (payload !== undefined && Buffer.compare(bytes.subarray(start, end), payload) === 0) {
-          continue;
-        }
-        add(paths.get(file) ?? null, 'has other postings of a term than its text');
+  const check = (fileNo: number, term: string, found: Uint8Array): void => {
+    if (stale.has(fileNo) || damaged.has(fileNo)) return;
+    const payload = expected.get(fileNo)?.get(term);
+    expected.get(fileNo)?.delete(term);
+    if (payload !== undefined && Buffer.compare(found, payload) === 0) return;
+    add(paths.get(fileNo) ?? null, 'has other postings of a term than its text');
+  };
+  for (const [part, segment] of segments.segments.entries()) {
+    for (const [place, fileNo] of segment.files.entries()) {
+      const lengths = segment.lengthsAt(place);
+      if (lengths !== null && segments.lengths.counts(part, place)) {
+        check(fileNo, LENGTHS_TERM, lengths);
       }
     }
+    await pause();
   }
+  const all = { prefix: '', pause };
+  const isIntact = await visitTerms(view, { scope, segments }, all, (term, row) => {
+    const frames = row.frames();
+    if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
+    for (const { file, start, end } of frames ?? []) {
+      check(file, term, row.bytes.subarray(start, end));
+    }
+  }).catch((error: unknown) => {
+    findings.push(unreadable(error, `postings of ${scope} cannot be read`));
+    return null;
+  });
+  if (isIntact === false) add(null, `a segment of ${scope} is damaged`);
+  if (isIntact !== true) return findings;
   for (const [fileNo, payloads] of expected) {
     if (payloads.size > 0) add(paths.get(fileNo) ?? null, 'lacks postings of its text');
   }

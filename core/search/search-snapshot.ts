@@ -8,7 +8,7 @@ import type {
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { groupBy } from '../lists/group-by.ts';
-import { createPause } from '../time/pause.ts';
+import { atOnce, createPause, inSlices } from '../time/pause.ts';
 import { unpackHashes } from './embedding/embedded-text.ts';
 import { PassageVectors } from './embedding/passage-vectors.ts';
 import {
@@ -18,15 +18,24 @@ import {
   type ScopeIndex,
   ScopeLengths,
 } from './index/collection.ts';
+import { toLengthsParts, toTermRow } from './index/old-postings.ts';
 import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
+import {
+  openSegments,
+  type OpenScope,
+  readTerms,
+  type ScopeSegments,
+  visitTerms,
+} from './index/scope-segments.ts';
 import type { TokenisedFile } from './index/tokenised-files.ts';
-import { copyRows, type KnownIndex, ReadText, type SearchCaches } from './search-caches.ts';
+import { ReadText, type SearchCaches } from './search-caches.ts';
 import { TOKENISER_VERSION } from './text/tokenise.ts';
 
 /** Files read at a time: up to 8 MB. A search that has to read more of them waits for its turn. */
 export const CHUNK_FILES = 32;
 /**
- * The most terms with one prefix that a fuzzy search reads: more than the memory of one user has.
+ * The most terms with one prefix that a fuzzy search reads of old postings: more than the memory of one
+ * user has.
  */
 const DICTIONARY_LIMIT = 20_000;
 
@@ -46,6 +55,10 @@ interface SearchedScope {
   readonly scope: ScopeKey;
   /** `null` while nothing in the scope is indexed. */
   state: IndexState | null;
+  /** What the index has of it. */
+  lengths: ScopeLengths;
+  /** Its open segments; `null` where old postings or all files are read. */
+  open: OpenScope | null;
   /** By file number. */
   stale: ReadonlyMap<number, StaleFile>;
   /**
@@ -78,6 +91,8 @@ export class SearchSnapshot {
     this.#scopes = scopes.map((scope) => ({
       scope,
       state: null,
+      lengths: NO_LENGTHS,
+      open: null,
       stale: new Map(),
       replaced: new Map(),
       distrust: null,
@@ -121,27 +136,29 @@ export class SearchSnapshot {
 
   /** Opens all scopes as one collection, with the postings of these terms. */
   async open(terms: readonly string[]): Promise<Collection | Obstacle> {
-    const { index: kept } = this.#caches;
-    const known = this.#scopes.map(({ scope }) => kept.recall(scope, terms));
+    const { scopes } = this.#caches;
     const scopeKeys = this.#scopes.map(({ scope }) => scope);
-    const opened = await this.#view.open(scopeKeys, [LENGTHS_TERM, ...terms], known);
+    const known = scopeKeys.map((scope) => scopes.get(scope) ?? null);
+    const opened = await this.#view.open(
+      scopeKeys,
+      known.map((segments) => segments?.generation ?? null),
+    );
     this.#states = opened.map(({ state }) => state);
-    const indexes: ScopeIndex[] = [];
     for (const [index, searched] of this.#scopes.entries()) {
-      const scope = opened[index] as IndexedScope;
-      const { format } = scope.state;
-      searched.state = format === null ? null : scope.state;
-      searched.stale = new Map(scope.stale.map((file) => [file.fileNo, file]));
-      // Without a state, the version of the tokeniser that made the blobs is unknown.
-      if (format === null && scope.blobs.length > 0) searched.distrust ??= 'damaged';
-      if (format !== null && format !== TOKENISER_VERSION) searched.distrust ??= 'foreign';
-      let read = this.#toIndex(searched, scope, terms, known[index] ?? null);
-      if (read === null) {
-        searched.distrust ??= 'damaged';
-        read = NOTHING;
-      }
+      await this.#openScope(searched, opened[index] as IndexedScope, known[index] ?? null);
+    }
+    const indexes: ScopeIndex[] = [];
+    for (const [index, rows] of (await this.#readRows(terms)).entries()) {
+      const searched = this.#scopes[index] as SearchedScope;
+      if (rows === null) searched.distrust ??= 'damaged';
       if (!(await this.#readStale(searched, terms))) return { obstacle: 'too_many_files' };
-      indexes.push({ ...read, replaced: searched.replaced });
+      const { lengths, replaced } = searched;
+      const isTrusted = searched.distrust === null && rows !== null;
+      indexes.push(
+        isTrusted
+          ? { rows, lengths, replaced }
+          : { rows: new Map(), lengths: NO_LENGTHS, replaced },
+      );
     }
     const collection = openCollection(indexes);
     let isNew = false;
@@ -159,13 +176,68 @@ export class SearchSnapshot {
     return isNew ? await this.open(terms) : collection;
   }
 
-  /** The terms with these prefixes, from the index and from stale files. */
+  /** Reads the lengths of a scope, and which of its segments there are. */
+  async #openScope(
+    searched: SearchedScope,
+    opened: IndexedScope,
+    known: ScopeSegments | null,
+  ): Promise<void> {
+    const { format, copiedTo } = opened.state;
+    const { scope } = searched;
+    searched.state = format === null ? null : opened.state;
+    searched.stale = new Map(opened.stale.map((file) => [file.fileNo, file]));
+    searched.open = null;
+    searched.lengths = NO_LENGTHS;
+    if (format !== null && format !== TOKENISER_VERSION) searched.distrust ??= 'foreign';
+    if (format === null || searched.distrust !== null) return;
+    const pause = createPause();
+    if (copiedTo !== null && copiedTo >= 0) {
+      const parts = toLengthsParts(await this.#view.old.ofTerms(scope, [LENGTHS_TERM]));
+      const lengths = parts === null ? null : await inSlices(ScopeLengths.join(parts), pause);
+      if (lengths === null) searched.distrust = 'damaged';
+      else searched.lengths = lengths;
+      return;
+    }
+    const options = { caches: this.#caches, pause };
+    const segments = await openSegments(this.#view, { scope, opened, known }, options);
+    if (segments === null) {
+      searched.distrust = 'damaged';
+      return;
+    }
+    searched.open = { scope, segments };
+    searched.lengths = segments.lengths;
+  }
+
+  /** By scope: the rows of terms; `null` if one is damaged. */
+  async #readRows(terms: readonly string[]): Promise<(ScopeIndex['rows'] | null)[]> {
+    const open = this.#scopes.flatMap((searched) => searched.open ?? []);
+    const options = { caches: this.#caches, pause: createPause() };
+    const read = await readTerms(this.#view, open, terms, options);
+    const found: (ScopeIndex['rows'] | null)[] = [];
+    for (const searched of this.#scopes) {
+      if (searched.open !== null) found.push(read[open.indexOf(searched.open)] ?? null);
+      else if (searched.lengths === NO_LENGTHS || searched.distrust !== null) found.push(new Map());
+      else {
+        const rows = await this.#view.old.ofTerms(searched.scope, terms);
+        found.push(
+          groupBy(
+            rows.map((row) => ({ ...toTermRow(row), term: row.term })),
+            ({ term }) => term,
+          ),
+        );
+      }
+    }
+    return found;
+  }
+
+  /** The terms with these prefixes that a file has, by the index and by stale files. */
   async dictionary(prefixes: readonly string[]): Promise<Set<string> | Obstacle> {
     const terms = new Set<string>();
-    for (const searched of this.#scopes) {
+    for (const [index, searched] of this.#scopes.entries()) {
       for (const prefix of searched.distrust === null ? prefixes : []) {
-        const found = await this.#view.listKeys(searched.scope, prefix, DICTIONARY_LIMIT);
-        for (const term of found) terms.add(term);
+        if (!(await this.#addTerms(searched, prefix, terms))) {
+          return { obstacle: 'damaged', scopes: [index] };
+        }
       }
       const isVisited = await this.#visitStale(searched, (_, file) => {
         for (const [term] of file?.payloads ?? []) {
@@ -177,9 +249,38 @@ export class SearchSnapshot {
     return terms;
   }
 
+  /** Returns `false` if the index is damaged. */
+  async #addTerms(searched: SearchedScope, prefix: string, terms: Set<string>): Promise<boolean> {
+    const { open, replaced, scope } = searched;
+    if (open === null) {
+      if (searched.lengths === NO_LENGTHS) return true;
+      for (const term of await this.#view.old.listTerms(scope, prefix, DICTIONARY_LIMIT)) {
+        terms.add(term);
+      }
+      return true;
+    }
+    let isIntact = true;
+    const options = { prefix, pause: createPause() };
+    const isRead = await visitTerms(this.#view, open, options, (term, row) => {
+      if (terms.has(term)) return;
+      const frames = row.frames();
+      if (frames === null) isIntact = false;
+      else if (frames.some(({ file }) => !replaced.has(file))) terms.add(term);
+    });
+    return isRead && isIntact;
+  }
+
   /** Whether a file was read for this search, so that its hits are from its current text. */
   wasRead({ scope, file }: CollectionFile): boolean {
     return this.#scopes[scope]?.replaced.has(file) === true;
+  }
+
+  /** Whether a hit in a file of this version is one in the text that was searched. */
+  isCurrent(file: CollectionFile, version: number): boolean {
+    if (this.wasRead(file)) return true;
+    // Old postings do not say: a file that is not stale is indexed as it is.
+    const indexed = this.#scopes[file.scope]?.lengths.versionOf(file.file) ?? null;
+    return indexed === null || indexed === version;
   }
 
   /** The paths of files, in any order, without files that don't exist. */
@@ -243,10 +344,9 @@ export class SearchSnapshot {
     const known: ReadText[] = [];
     const unknown: IndexFileKey[] = [];
     for (const { scope: index, file: fileNo } of files) {
-      const { scope, state, stale } = this.#scopes[index] as SearchedScope;
-      const mark = stale.get(fileNo) ?? null;
-      const text =
-        state === null ? null : this.#caches.index.recallText({ scope, fileNo }, state, mark);
+      const { scope, lengths, stale } = this.#scopes[index] as SearchedScope;
+      const version = stale.get(fileNo)?.version ?? lengths.versionOf(fileNo);
+      const text = version === null ? null : this.#caches.texts.recall({ scope, fileNo }, version);
       if (text === null) unknown.push({ scope, fileNo });
       else known.push(text);
     }
@@ -262,34 +362,11 @@ export class SearchSnapshot {
         if (content === null) continue;
         const text = new ReadText({ ...file, content });
         texts.push(text);
-        const state = this.#scopes.find(({ scope }) => scope === file.scope)?.state ?? null;
-        if (state !== null) this.#caches.index.keepText(text, state);
+        this.#caches.texts.keep(text);
       }
       await pause();
     }
     return texts;
-  }
-
-  /** Joins new rows with cached ones; `null` if they are damaged. */
-  #toIndex(
-    { scope, state, distrust }: SearchedScope,
-    opened: IndexedScope,
-    terms: readonly string[],
-    before: KnownIndex | null,
-  ): Pick<ScopeIndex, 'rows' | 'lengths'> | null {
-    if (distrust !== null) return NOTHING;
-    const { generation } = opened.state;
-    const known = before?.generation === generation ? before : null;
-    const blobs = groupBy(opened.blobs, ({ key }) => key);
-    const lengths = known?.lengths ?? ScopeLengths.from(copyRows(blobs.get(LENGTHS_TERM) ?? []));
-    if (lengths === null) return null;
-    const unknown = terms.filter((term) => known?.rows.has(term) !== true);
-    const read = new Map(unknown.map((term) => [term, blobs.get(term) ?? []]));
-    // Without an index there is no generation.
-    if (state !== null) {
-      this.#caches.index.keep(scope, generation, { lengths, rows: read });
-    }
-    return { rows: new Map([...read, ...(known?.rows ?? [])]), lengths };
   }
 
   /**
@@ -341,10 +418,7 @@ export class SearchSnapshot {
   }
 }
 
-const NOTHING: Pick<ScopeIndex, 'rows' | 'lengths'> = {
-  rows: new Map(),
-  lengths: ScopeLengths.from([]) as ScopeLengths,
-};
+const NO_LENGTHS = atOnce(ScopeLengths.join([])) as ScopeLengths;
 
 /** Copies the payloads of some terms: a view would keep the buffer of all of them. */
 function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {

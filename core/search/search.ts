@@ -399,9 +399,7 @@ async function toHits(
   for (const candidate of orderByPath(candidates, files, scopes, limit)) {
     await pause();
     const text = byNumber.get(`${candidate.scope} ${candidate.file}`);
-    const isCurrent =
-      text !== undefined &&
-      (snapshot.wasRead(candidate) || text.file.indexedVersion === text.file.version);
+    const isCurrent = text !== undefined && snapshot.isCurrent(candidate, text.file.version);
     const passages = isCurrent ? await text.readPassages(pause) : [];
     // An empty file has no passage, but can be found by its path.
     if (!isCurrent || candidate.passage >= Math.max(1, passages.length)) {

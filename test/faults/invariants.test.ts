@@ -74,14 +74,9 @@ describe('a database that was spoilt', () => {
     ['I3', `update svc_revision set hash = zeroblob(32) where file_no = ${TEA} and version = 9`],
     ['I3', `update svc_revision set keyframe = 'x' where keyframe is not null`],
     ['I3', `update svc_revision set existed_before = 0 where file_no = ${TEA} and version = 9`],
-    ['I4', `delete from svc_posting where term = 'green'`],
-    ['I4', `update svc_posting set postings = zeroblob(3) where term = 'green'`],
-    ['I4', `delete from svc_index_doc where file_no = ${TEA}`],
-    ['I4', `update svc_index_doc set version = 1 where file_no = ${TEA}`],
-    [
-      'I4',
-      `insert into svc_posting select scope_id, 'black', bucket, postings from svc_posting where term = 'green'`,
-    ],
+    ['I4', 'delete from svc_segment'],
+    ['I4', 'update svc_segment set head = zeroblob(9)'],
+    ['I4', `update svc_segment set head = (select max(o.head) from svc_segment o)`],
     [
       'I4',
       `insert into svc_index_queue select scope_id, file_no, version from svc_file where path = 'tea.md'`,

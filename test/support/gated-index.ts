@@ -7,7 +7,7 @@ export interface GatedIndex {
   /** Whether stale files are handed out: closed at first. */
   isOpen: boolean;
   /**
-   * How the next updates of the index end, the first first: done, as a process that was killed
+   * How the next changes of the index end, the first first: done, as a process that was killed
    * before the commit leaves it, or as one that was killed after it. Done when there is none left.
    */
   fates: ('done' | 'lost' | 'unheard')[];
@@ -15,16 +15,20 @@ export interface GatedIndex {
 
 /** Puts a gate before the index of a storage; everything else is the storage's own. */
 export function gateIndex(real: Storage): GatedIndex {
+  const meetFate = async <T>(run: () => Promise<T>): Promise<T> => {
+    const fate = gate.fates.shift() ?? 'done';
+    if (fate === 'lost') throw new MemoryError('STORAGE_UNAVAILABLE', 'Killed.');
+    const answer = await run();
+    if (fate !== 'done') throw new MemoryError('STORAGE_UNAVAILABLE', 'Killed.');
+    return answer;
+  };
   const index: IndexStore = {
     ...real.index,
     listStale: async (limit, scopes) =>
       gate.isOpen ? await real.index.listStale(limit, scopes) : [],
-    async update(scope, files, change) {
-      const fate = gate.fates.shift() ?? 'done';
-      const step = fate === 'lost' ? null : await real.index.update(scope, files, change);
-      if (fate !== 'done') throw new MemoryError('STORAGE_UNAVAILABLE', 'Killed.');
-      return step;
-    },
+    add: (scope, segment) => meetFate(() => real.index.add(scope, segment)),
+    merge: (scope, inputs, segment) => meetFate(() => real.index.merge(scope, inputs, segment)),
+    copy: (scope, range, segment) => meetFate(() => real.index.copy(scope, range, segment)),
   };
   const storage = new Proxy(real, {
     get(target, name) {

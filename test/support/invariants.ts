@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { applyDelta } from '../../core/history/delta.ts';
 import { decodeDelta } from '../../core/history/delta/codec.ts';
-import { packTerms } from '../../core/search/index/index-update.ts';
-import { readFrames } from '../../core/search/index/postings.ts';
-import { TOKENISER_VERSION } from '../../core/search/text/tokenise.ts';
+import { Segment } from '../../core/search/index/segment.ts';
 import { toScopeId } from '../../core/storage/schema/scope-id.ts';
 import { DREAMING, userLeaseOf } from '../../core/files/run-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
 import { encodeText, indexText } from './index-text.ts';
+import { joinLengths, readPostings, type WholeSegment } from './segments.ts';
 
 /**
  * What must hold after every fault: I1 every acknowledged write is there, byte for byte. I2 a
@@ -108,14 +107,8 @@ interface Database {
   leases: { name: string; fence: number }[];
   contents: { scope_id: number; file_no: number }[];
   queue: { scope_id: number; file_no: number; version: number }[];
-  documents: {
-    scope_id: number;
-    file_no: number;
-    version: number;
-    tokeniser_version: number;
-    terms: Buffer;
-  }[];
-  postings: { scope_id: number; term: string; bucket: number; postings: Buffer }[];
+  segments: { scope_id: number; segment: number; head: Buffer }[];
+  blocks: { scope_id: number; segment: number; block: number; bytes: Buffer }[];
 }
 
 async function readDatabase({ all, nowMs }: Rows): Promise<Database> {
@@ -145,10 +138,10 @@ async function readDatabase({ all, nowMs }: Rows): Promise<Database> {
     leases: await all(`select name, fence from svc_lease where expires_at > ${nowMs}`),
     contents: await all('select scope_id, file_no from svc_content'),
     queue: await all('select scope_id, file_no, version from svc_index_queue'),
-    documents: await all(
-      'select scope_id, file_no, version, tokeniser_version, terms from svc_index_doc',
+    segments: await all('select scope_id, segment, head from svc_segment order by segment'),
+    blocks: await all(
+      'select scope_id, segment, block, bytes from svc_segment_block order by block',
     ),
-    postings: await all('select scope_id, term, bucket, postings from svc_posting'),
   };
 }
 
@@ -348,8 +341,29 @@ function checkIndex(database: Database, isIndexed: boolean, report: Report) {
   const add = (message: string) => report.push({ invariant: 'I4', message });
   const behind = new Map(database.queue.map((row) => [fileKey(row), row.version]));
   if (isIndexed && behind.size > 0) add(`${behind.size} files are behind`);
-  const documents = new Map(database.documents.map((row) => [fileKey(row), row]));
-  const expected = new Map<string, Uint8Array>();
+  const indexed = new Map<string, number>();
+  const postings = new Map<string, string>();
+  for (const [scopeId, rows] of groupBy(database.segments, (row) => `${row.scope_id}`)) {
+    const segments = rows.flatMap(({ scope_id, segment: id, head }): WholeSegment[] => {
+      const segment = Segment.read(Number(id), head);
+      const own = database.blocks.filter(
+        (row) => row.scope_id === scope_id && Number(row.segment) === Number(id),
+      );
+      const blocks = own.map(({ bytes }) => bytes);
+      const isWhole = segment?.inline !== null || blocks.length === segment.blockCount;
+      return segment === null || !isWhole ? [] : [{ segment, blocks }];
+    });
+    const found = segments.length < rows.length ? null : readPostings(segments);
+    if (found === null) {
+      add(`a segment of scope ${scopeId} is damaged`);
+      continue;
+    }
+    for (const [key, payload] of found) postings.set(`${scopeId}/${key}`, payload);
+    const lengths = joinLengths(segments);
+    for (const file of lengths.files) {
+      indexed.set(`${scopeId}/${file}`, lengths.versionOf(file) ?? -1);
+    }
+  }
   for (const file of database.files) {
     const key = fileKey(file);
     const name = `${nameOf(database, file.scope_id)} ${file.path}`;
@@ -358,38 +372,28 @@ function checkIndex(database: Database, isIndexed: boolean, report: Report) {
       if (queued !== file.version) add(`${name} is behind with version ${queued}`);
       continue;
     }
-    const document = documents.get(key);
-    documents.delete(key);
+    const version = indexed.get(key);
+    indexed.delete(key);
     if (file.content === null) {
-      if (document !== undefined) add(`${name} is deleted and indexed`);
+      if (version !== undefined) add(`${name} is deleted and indexed`);
       continue;
     }
-    const payloads = encodeText(indexText(file.content, file.path));
-    for (const [term, payload] of payloads) expected.set(`${key} ${term}`, payload);
-    if (document === undefined) add(`${name} is neither indexed nor behind`);
-    else if (document.version !== file.version) add(`${name} is indexed at another version`);
-    else if (document.tokeniser_version !== TOKENISER_VERSION) add(`${name} has old postings`);
-    else if (!document.terms.equals(packTerms(payloads))) add(`${name} has other terms`);
+    if (version === undefined) add(`${name} is neither indexed nor behind`);
+    else if (version !== file.version) add(`${name} is indexed at another version`);
+    for (const [term, payload] of encodeText(indexText(file.content, file.path))) {
+      const own = `${key} ${term}`;
+      if (postings.get(own) !== Buffer.from(payload).toString('hex')) {
+        add(`${name} has other postings of ${JSON.stringify(term)}`);
+      }
+      postings.delete(own);
+    }
   }
-  for (const key of documents.keys()) {
+  for (const key of indexed.keys()) {
     if (!behind.has(key)) add(`file ${key} is indexed and does not exist`);
   }
-  for (const { scope_id, term, bucket, postings } of database.postings) {
-    const frames = readFrames(postings, bucket);
-    if (frames === null) {
-      add(`the postings of ${JSON.stringify(term)} are damaged`);
-      continue;
-    }
-    for (const { file, start, end } of frames) {
-      const key = fileKey({ scope_id, file_no: file });
-      if (behind.has(key)) continue;
-      const payload = expected.get(`${key} ${term}`);
-      expected.delete(`${key} ${term}`);
-      if (payload !== undefined && postings.subarray(start, end).equals(payload)) continue;
-      add(`file ${key} has other postings of ${JSON.stringify(term)}`);
-    }
+  for (const key of postings.keys()) {
+    if (!behind.has(key.split(' ')[0] ?? '')) add(`file ${key} has postings that it should not`);
   }
-  for (const key of expected.keys()) add(`file ${key} lacks its postings`);
 }
 
 function nameOf(database: Database, scopeId: number): string {

@@ -1,4 +1,3 @@
-import type { IndexBlob } from '../../contracts/storage.ts';
 import { VarintReader } from '../../encoding/varints.ts';
 import type { Arena } from '../rank/arena.ts';
 import { isStopTerm } from '../text/english.ts';
@@ -8,16 +7,21 @@ import {
   findStop,
   type Frame,
   LENGTHS_TERM,
-  readFrames,
   rowTermOf,
 } from './postings.ts';
 import { PostingsList } from './postings-list.ts';
 
+/** Postings of one term in several files, as they are stored. */
+export interface TermRow {
+  bytes: Uint8Array;
+  /** The payloads of the files that count; `null` if the row is damaged. */
+  frames(): readonly Frame[] | null;
+}
+
 /** The rows of one scope's index that a search has read. */
 export interface ScopeIndex {
-  /** The rows of the query's terms, by term. A row's part is a bucket. */
-  rows: ReadonlyMap<string, readonly IndexBlob[]>;
-  /** Decoded from the rows of `LENGTHS_TERM`. */
+  /** The rows of the query's terms, by term. */
+  rows: ReadonlyMap<string, readonly TermRow[]>;
   lengths: ScopeLengths;
   /**
    * Stale files, read and tokenised for this search; they replace the rows' data. Each has at least
@@ -219,9 +223,10 @@ class ScopeReader {
       return found === null || take(own, blob, found.start, found.end);
     };
     const visit = rowTerm === term ? take : takeFound;
-    for (const { bytes, part } of this.#rows.get(rowTerm) ?? []) {
-      const frames = readFrames(bytes, part);
+    for (const row of this.#rows.get(rowTerm) ?? []) {
+      const frames = row.frames();
       if (frames === null) return false;
+      const { bytes } = row;
       for (const { file, start, end } of frames) {
         if (!this.#replaced.has(file) && !visit(file, bytes, start, end)) return false;
       }
@@ -316,75 +321,102 @@ export class LengthsTable {
   }
 }
 
-/** A row of `LENGTHS_TERM`. */
-export type LengthsRow = Pick<IndexBlob, 'part' | 'bytes'>;
-
-/** The files of a row in a table: from this number up to, but not including, the other. */
-interface RowPlace {
-  from: number;
-  to: number;
+/** Files with their lengths, from one place of the index. */
+export interface LengthsPart {
+  /** By place: the files' numbers. */
+  files: ArrayLike<number>;
+  /** By place: the version that was indexed; `null` if the index does not say. */
+  versions: ArrayLike<number> | null;
+  /** The payload of a file's lengths; `null` for a deleted file. */
+  lengthsAt(place: number): Uint8Array | null;
 }
 
+/** Files of one step, so that those of a large memory hold up no others. */
+const FILES_PER_STEP = 512;
+
 /**
- * The lengths of all passages of one scope, decoded from the rows of `LENGTHS_TERM`. Searches cache
- * them, because decoding takes a good part of a search's time.
+ * The lengths of all passages of one scope. Searches cache them, because decoding takes a good part of
+ * a search's time.
  */
 export class ScopeLengths {
-  /** What they were decoded from. */
-  readonly rows: readonly LengthsRow[];
   readonly table: LengthsTable;
   /** By number in the table: the file's own number. */
   readonly files: readonly number[];
   /** By the file's own number: its number in the table, counted from 1; 0 for none. */
   readonly #numbers: Int32Array;
-  readonly #places: ReadonlyMap<LengthsRow, RowPlace>;
+  /** By number in the table: the indexed version; -1 where the index does not say. */
+  readonly #versions: Int32Array;
+  /** By part and place: whether this copy of the file counts. */
+  readonly #counting: readonly Uint8Array[];
 
   private constructor(
-    rows: ReadonlyMap<LengthsRow, RowPlace>,
-    { table, files }: Pick<ScopeLengths, 'table' | 'files'>,
+    table: LengthsTable,
+    files: readonly number[],
+    versions: Int32Array,
+    counting: readonly Uint8Array[],
   ) {
-    this.rows = [...rows.keys()];
     this.table = table;
     this.files = files;
-    this.#places = rows;
+    this.#versions = versions;
+    this.#counting = counting;
     this.#numbers = numberFiles(files, 0);
   }
 
   /**
-   * Decodes rows. Those that `before` was decoded from are copied from it instead. Returns `null` if a
-   * row is damaged or a file is in two rows.
+   * Joins parts. Of a file that several have, the copy with the newest version counts, and the last of
+   * those; if that is a deletion, none does. Returns `null` if lengths are damaged.
    */
-  static from(
-    rows: readonly LengthsRow[],
-    before: ScopeLengths | null = null,
-  ): ScopeLengths | null {
-    const known = before === null ? null : before.#places;
-    const parts = rows.map((row) => known?.get(row) ?? readFrames(row.bytes, row.part));
-    let fileCount = 0;
-    for (const part of parts) {
-      if (part === null) return null;
-      fileCount += 'from' in part ? part.to - part.from : part.length;
-    }
-    const slots = rows.reduce((sum, { bytes }) => sum + bytes.length, 0);
-    const table = new LengthsTable(fileCount, slots);
-    const files: number[] = [];
-    const places = new Map<LengthsRow, RowPlace>();
-    for (const [index, row] of rows.entries()) {
-      const part = parts[index] ?? [];
-      const from = table.fileCount;
-      if (before !== null && 'from' in part) {
-        table.addFiles(before.table, part.from, part.to);
-        for (let at = part.from; at < part.to; at++) files.push(before.files[at] ?? 0);
-      } else {
-        for (const { file, start, end } of part as readonly Frame[]) {
-          if (table.add(row.bytes, start, end) === null) return null;
-          files.push(file);
-        }
+  static *join(parts: readonly LengthsPart[]): Generator<null, ScopeLengths | null> {
+    const last = parts.reduce(
+      (most, { files }) => Math.max(most, files[files.length - 1] ?? -1),
+      -1,
+    );
+    /** By the file's own number: the part that counts, and its version. */
+    const owners = new Int32Array(last + 1).fill(-1);
+    const newest = new Int32Array(last + 1).fill(-2);
+    for (const [part, { files, versions }] of parts.entries()) {
+      for (let place = 0; place < files.length; place++) {
+        const file = files[place] ?? 0;
+        const version = versions === null ? -1 : (versions[place] ?? 0);
+        if (version < (newest[file] ?? 0)) continue;
+        newest[file] = version;
+        owners[file] = part;
       }
-      places.set(row, { from, to: table.fileCount });
+      yield null;
     }
-    const isUnique = new Set(files).size === files.length;
-    return isUnique ? new ScopeLengths(places, { table, files }) : null;
+    const counting = parts.map(({ files }) => new Uint8Array(files.length));
+    let count = 0;
+    let slots = 0;
+    for (const [part, source] of parts.entries()) {
+      const { files } = source;
+      const own = counting[part] as Uint8Array;
+      for (let place = 0; place < files.length; place++) {
+        if (owners[files[place] ?? 0] !== part) continue;
+        const lengths = source.lengthsAt(place);
+        if (lengths === null) continue;
+        own[place] = 1;
+        count += 1;
+        slots += lengths.length;
+      }
+      yield null;
+    }
+    const table = new LengthsTable(count, slots);
+    const kept: number[] = [];
+    const versions = new Int32Array(count);
+    for (const [part, source] of parts.entries()) {
+      const { files } = source;
+      const own = counting[part] as Uint8Array;
+      for (let place = 0; place < files.length; place++) {
+        if (own[place] === 0) continue;
+        const lengths = source.lengthsAt(place) ?? EMPTY;
+        if (table.add(lengths, 0, lengths.length) === null) return null;
+        const file = files[place] ?? 0;
+        versions[kept.length] = newest[file] ?? -1;
+        kept.push(file);
+        if (kept.length % FILES_PER_STEP === 0) yield null;
+      }
+    }
+    return new ScopeLengths(table, kept, versions, counting);
   }
 
   /** The number of a file in the table; -1 for none. */
@@ -392,8 +424,26 @@ export class ScopeLengths {
     return (this.#numbers[file] ?? 0) - 1;
   }
 
+  /** The indexed version of a file; `null` for none, and where the index does not say. */
+  versionOf(file: number): number | null {
+    const version = this.#versions[this.numberOf(file)] ?? -1;
+    return version < 0 ? null : version;
+  }
+
+  /** Whether the copy at a place of a part counts. */
+  counts(part: number, place: number): boolean {
+    return this.#counting[part]?.[place] === 1;
+  }
+
   /** The approximate size in memory, in bytes. */
   get bytes(): number {
-    return 4 * this.table.lengths.length + 24 * this.files.length + 4 * this.#numbers.length + 200;
+    const places = this.#counting.reduce((sum, { length }) => sum + length, 0);
+    return (
+      4 * this.table.lengths.length +
+      28 * this.files.length +
+      places +
+      4 * this.#numbers.length +
+      200
+    );
   }
 }

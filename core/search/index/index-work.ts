@@ -1,19 +1,24 @@
 import type { Logger } from '../../contracts/plugin.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
-import type { IndexStore, StaleMark } from '../../contracts/storage.ts';
+import type { IndexSize, IndexStore, StaleMark } from '../../contracts/storage.ts';
+import { MemoryError } from '../../errors.ts';
 import { groupBy } from '../../lists/group-by.ts';
 import { readByKey } from '../../lists/page.ts';
 import type { SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
+import { copyPostings } from './copy-postings.ts';
 import { updateIndex } from './index-update.ts';
+import { hasMuchLeft, mergeScope, planMerge, removeLeft } from './merges.ts';
 
-/** Files in one update: enough for files of one user to share rows, few enough to delay nobody. */
+/** Files in one update while searches wait for it. */
 export const UPDATE_FILES = 32;
-/** Files of one step while nobody writes or searches. */
+/** Files in one update, which make one segment, and files of one step while nobody writes or searches. */
 export const QUIET_FILES = 256;
 /** Updates in progress at once: while one is written, the files of the next are read. */
 const LANES = 2;
 const SCOPES_READ = 500;
+/** Segments are rewritten when more than this share of their files does not count. */
+const MUCH = 0.5;
 
 /** What {@link IndexWork} works with. */
 interface IndexWorkOptions {
@@ -35,6 +40,8 @@ export class IndexWork {
   #refreshedUpTo: ScopeKey | null | undefined;
   /** Scopes whose index must be rebuilt. */
   readonly #unusable = new Set<ScopeKey>();
+  /** Scopes with old postings to copy, and those where they have to be removed. */
+  readonly #old = new Set<ScopeKey>();
   /** Scopes that searches found stale. */
   readonly #asked = new Set<ScopeKey>();
 
@@ -52,7 +59,7 @@ export class IndexWork {
     for (const scope of scopes) this.#asked.add(scope);
   }
 
-  /** Lets the next steps rebuild indexes of another tokeniser version. */
+  /** Lets the next steps rebuild indexes of another tokeniser version, and copy old postings. */
   refresh(): void {
     this.#refreshedUpTo = null;
   }
@@ -64,7 +71,8 @@ export class IndexWork {
 
   /** Updates up to `files` files. Returns how many files it marked or tried. */
   async step(files = QUIET_FILES): Promise<number> {
-    const marked = (await this.#dropForeign()) + (await this.#dropUnusable());
+    const marked =
+      (await this.#dropForeign()) + (await this.#dropUnusable()) + (await this.#copyOld());
     const stale = await this.#listStale(files);
     const updates = cutByScope(stale);
     const lanes = await Promise.allSettled(
@@ -114,6 +122,25 @@ export class IndexWork {
     }
   }
 
+  /**
+   * Removes from the index of a scope all text that its files don't have any more: indexes its stale
+   * files, and rewrites the segments that have copies which don't count.
+   */
+  async purge(scope: ScopeKey): Promise<void> {
+    const { store, caches, signal } = this.#options;
+    for (;;) {
+      if (signal.aborted) throw new MemoryError('SHUTTING_DOWN');
+      await this.#copyAll(scope);
+      const stale = await store.listStale(QUIET_FILES, [scope]);
+      await this.#update(scope, stale);
+      if (this.#unusable.has(scope)) await this.#dropUnusable();
+      if (stale.length > 0) continue;
+      const rewritten = await removeLeft(store, scope, { share: 0, caches });
+      if (rewritten === 0) return;
+      if (rewritten === 'damaged') this.rebuild(scope);
+    }
+  }
+
   /** Lists files of the scopes that searches ask for; others if these have none. */
   async #listStale(files: number): Promise<readonly StaleMark[]> {
     const { store } = this.#options;
@@ -132,11 +159,67 @@ export class IndexWork {
    * One lane. It takes the updates that the other lanes leave; after a failure no lane takes more.
    */
   async #runLane(updates: Iterable<[ScopeKey, StaleMark[]]>): Promise<void> {
-    const { store, caches, signal } = this.#options;
+    const { signal } = this.#options;
     for (const [scope, stale] of updates) {
       if (signal.aborted) break;
-      if (!(await updateIndex(store, scope, { stale, caches }))) this.rebuild(scope);
+      await this.#update(scope, stale);
     }
+  }
+
+  async #update(scope: ScopeKey, stale: readonly StaleMark[]): Promise<void> {
+    const { store, caches } = this.#options;
+    const { size, obstacle } = await updateIndex(store, scope, { stale, caches });
+    if (obstacle === 'unusable') this.rebuild(scope);
+    if (obstacle === 'old') this.#old.add(scope);
+    if (size !== null) await this.#merge(scope, size);
+  }
+
+  /** Merges small segments, and removes what does not count once it is most of the index. */
+  async #merge(scope: ScopeKey, before: IndexSize): Promise<void> {
+    const { store, caches, signal } = this.#options;
+    let size = before;
+    for (
+      let inputs = planMerge(size);
+      inputs !== null && !signal.aborted;
+      inputs = planMerge(size)
+    ) {
+      const merged = await mergeScope(store, scope, { inputs, size });
+      // Another instance has merged them, and goes on.
+      if (merged === 'gone') return;
+      if (merged === 'damaged') return this.rebuild(scope);
+      size = merged;
+    }
+    if (!hasMuchLeft(size)) return;
+    const removed = await removeLeft(store, scope, { share: MUCH, caches });
+    if (removed === 'damaged') this.rebuild(scope);
+  }
+
+  /** Takes the next steps of copying old postings, of one scope. */
+  async #copyOld(): Promise<number> {
+    for (const scope of this.#old) {
+      const copied = await this.#copySome(scope);
+      if (copied > 0) return copied;
+      this.#old.delete(scope);
+    }
+    return 0;
+  }
+
+  async #copyAll(scope: ScopeKey): Promise<void> {
+    while ((await this.#copySome(scope)) > 0);
+  }
+
+  /** Returns 0 once a scope has no old postings. */
+  async #copySome(scope: ScopeKey): Promise<number> {
+    const { store, log, signal } = this.#options;
+    if (signal.aborted) throw new MemoryError('SHUTTING_DOWN');
+    const copied = await copyPostings(store, scope);
+    if (copied === 'damaged') {
+      const files = await store.drop(scope);
+      log.warn({ files }, 'a damaged search index is rebuilt');
+      return Math.max(1, files);
+    }
+    if (!copied.isDone) return copied.files;
+    return (await store.removeOld(scope)) ? 0 : 1;
   }
 
   /**
@@ -147,6 +230,7 @@ export class IndexWork {
     const { store, log } = this.#options;
     while (this.#refreshedUpTo !== undefined) {
       const page = await store.listScopes(this.#refreshedUpTo, SCOPES_READ);
+      for (const { scope, copiedTo } of page) if (copiedTo !== null) this.#old.add(scope);
       const foreign = page.find(({ format }) => format !== null && format !== TOKENISER_VERSION);
       if (foreign !== undefined) {
         const files = await store.drop(foreign.scope);
@@ -175,8 +259,8 @@ export class IndexWork {
 /** Splits stale files into updates, each of one scope. */
 function* cutByScope(stale: readonly StaleMark[]): Generator<[ScopeKey, StaleMark[]], void> {
   for (const [scope, group] of groupBy(stale, (mark) => mark.scope)) {
-    for (let from = 0; from < group.length; from += UPDATE_FILES) {
-      yield [scope, group.slice(from, from + UPDATE_FILES)];
+    for (let from = 0; from < group.length; from += QUIET_FILES) {
+      yield [scope, group.slice(from, from + QUIET_FILES)];
     }
   }
 }

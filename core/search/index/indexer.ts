@@ -101,6 +101,12 @@ export function createIndexer(deps: {
     if (signal.aborted) throw new MemoryError('SHUTTING_DOWN');
   }
 
+  async function purge(scope: ScopeKey): Promise<void> {
+    await working;
+    await work.purge(scope);
+    await deps.vectors?.sweep(scope);
+  }
+
   function track(running: Promise<void>): Promise<void> {
     underWay.add(running);
     const forget = () => underWay.delete(running);
@@ -132,17 +138,7 @@ export function createIndexer(deps: {
       await working;
       await work.doAll(progress);
     },
-    async purge(scope) {
-      await working;
-      // The postings of a file are written anew with it: none has a word that the file has lost.
-      for (;;) {
-        const stale = await store.listStale(1, [scope]);
-        if (stale.length === 0 || signal.aborted) break;
-        work.ask([scope]);
-        await work.step();
-      }
-      await deps.vectors?.sweep(scope);
-    },
+    purge: (scope) => track(purge(scope)),
     reindex: (progress) => track(reindex(progress)),
     async stop() {
       stopping.abort();

@@ -1,19 +1,9 @@
 import { isStopTerm, stopNumberOf } from '../text/english.ts';
-import { VarintReader, writeVarint } from '../../encoding/varints.ts';
+import { ByteWriter } from '../../encoding/byte-writer.ts';
+import { VarintReader } from '../../encoding/varints.ts';
 import type { FilePostings, IndexedFile } from './index-file.ts';
 
-/**
- * How postings are packed: one blob for a scope, a term and a bucket of 64 files.
- *
- * A blob holds one frame per file, by ascending file: the file's place in the bucket, the length of
- * the payload, the payload. All numbers are varints. One file's frame can be replaced without
- * decoding the others.
- */
-
-/** The number of files in one bucket. */
-export const FILES_PER_BUCKET = 64;
-
-/** The term for the lengths of a bucket's passages. It can't occur in a text. */
+/** The term for the lengths of a file's passages. It can't occur in a text. */
 export const LENGTHS_TERM = '';
 
 /**
@@ -27,77 +17,12 @@ export function rowTermOf(term: string): string {
   return isStopTerm(term) ? STOPS_TERM : term;
 }
 
-/** The bucket of a file number. */
-export function bucketOf(file: number): number {
-  return Math.floor(file / FILES_PER_BUCKET);
-}
-
-/** One file's part of a blob: its payload is `blob.subarray(start, end)`. */
+/** One file's part of a row: its payload is `bytes.subarray(start, end)`. */
 export interface Frame {
   file: number;
   start: number;
   end: number;
 }
-
-/** The frames of a blob, by ascending file; `null` if the blob is damaged. */
-export function readFrames(blob: Uint8Array, bucket: number): Frame[] | null {
-  const frames: Frame[] = [];
-  const reader = new VarintReader(blob);
-  let last = -1;
-  while (reader.at < blob.length) {
-    const place = reader.read();
-    const length = reader.read();
-    const start = reader.at;
-    const isValid = place > last && place < FILES_PER_BUCKET && length <= blob.length - start;
-    if (reader.isDamaged || !isValid) return null;
-    frames.push({ file: bucket * FILES_PER_BUCKET + place, start, end: start + length });
-    reader.at = start + length;
-    last = place;
-  }
-  return frames;
-}
-
-/** A new payload of one file. */
-export interface FrameChange {
-  file: number;
-  /** `null` removes the file's payload. */
-  payload: Uint8Array | null;
-  /** Whether the blob must already have the file. Not checked if absent. */
-  isKnown?: boolean;
-}
-
-/**
- * Copies a blob with the payloads of some files set or removed. Returns `null` if no file is left,
- * `damaged` if the blob can't be read or contradicts `isKnown`. The changes are sorted by file, one
- * for each.
- */
-export function replaceFiles(
-  blob: Uint8Array | null,
-  changes: readonly FrameChange[],
-): Uint8Array | null | 'damaged' {
-  const old = blob ?? EMPTY;
-  const frames = readFrames(old, bucketOf(changes[0]?.file ?? 0));
-  if (frames === null) return 'damaged';
-  const added = changes.reduce((sum, { payload }) => sum + (payload?.length ?? 0) + 5, 0);
-  const parts = new ByteWriter(old.length + added);
-  let copied = 0;
-  let place = 0;
-  for (const change of changes) {
-    while ((frames[place]?.file ?? Infinity) < change.file) place += 1;
-    // Everything up to the end of the previous frame stays.
-    const begin = frames[place - 1]?.end ?? 0;
-    const frame = frames[place];
-    const isThere = frame?.file === change.file;
-    if (change.isKnown !== undefined && change.isKnown !== isThere) return 'damaged';
-    parts.bytes(old.subarray(copied, begin));
-    copied = isThere ? frame.end : begin;
-    if (change.payload !== null) writeFrame(parts, change.file, change.payload);
-  }
-  parts.bytes(old.subarray(copied));
-  return parts.length === 0 ? null : parts.finish();
-}
-
-const EMPTY = new Uint8Array();
 
 /** A file's payloads, by the term of the row. */
 export interface FilePayloads extends Iterable<[term: string, payload: Uint8Array]> {
@@ -214,50 +139,4 @@ export function countPlaces(blob: Uint8Array, start: number, end: number): numbe
   const head = reader.read();
   const count = (head >>> 1) + (head % 2 === 1 ? reader.read() : 0);
   return reader.isDamaged ? null : count;
-}
-
-function writeFrame(writer: ByteWriter, file: number, payload: Uint8Array): void {
-  writer.varint(file % FILES_PER_BUCKET);
-  writer.varint(payload.length);
-  writer.bytes(payload);
-}
-
-/** The limit for numbers of 31 bits. */
-const MAX_VARINT_BYTES = 5;
-
-/** A buffer of bytes and varints that grows. */
-class ByteWriter {
-  length = 0;
-  #bytes: Uint8Array;
-
-  constructor(capacity: number) {
-    this.#bytes = new Uint8Array(Math.max(capacity, 16));
-  }
-
-  byte(value: number): void {
-    this.#reserve(1);
-    this.#bytes[this.length++] = value;
-  }
-
-  varint(value: number): void {
-    this.#reserve(MAX_VARINT_BYTES);
-    this.length = writeVarint(this.#bytes, this.length, value);
-  }
-
-  bytes(values: Uint8Array): void {
-    this.#reserve(values.length);
-    this.#bytes.set(values, this.length);
-    this.length += values.length;
-  }
-
-  finish(): Uint8Array {
-    return this.#bytes.slice(0, this.length);
-  }
-
-  #reserve(count: number): void {
-    if (this.length + count <= this.#bytes.length) return;
-    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.length + count));
-    larger.set(this.#bytes.subarray(0, this.length));
-    this.#bytes = larger;
-  }
 }

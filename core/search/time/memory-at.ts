@@ -1,5 +1,5 @@
 import type { ScopeKey } from '../../contracts/records.ts';
-import type { IndexStore, IndexText } from '../../contracts/storage.ts';
+import type { IndexStore, IndexText, OldPostings } from '../../contracts/storage.ts';
 import { invalidField, MemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
 import type { PathPrefix } from '../../files/paths.ts';
@@ -59,7 +59,6 @@ export async function openMemoryAt(
           ...key,
           content,
           fileNo: file.fileNo,
-          indexedVersion: null,
           version: revision.version,
           updatedAt: revision.at,
           latestRevisionId: revision.id,
@@ -106,7 +105,13 @@ function toIndex(
           Promise.resolve(
             scopes.map((scope) => {
               const own = inScope(scope);
-              const state = { generation: 0, format: null, files: own.length, version: 0 };
+              const state = {
+                generation: 0,
+                format: null,
+                files: own.length,
+                version: 0,
+                copiedTo: null,
+              };
               const stale = own.map(({ fileNo, version, path, hash }) => ({
                 fileNo,
                 version,
@@ -114,7 +119,7 @@ function toIndex(
                 hash,
                 isDeleted: false,
               }));
-              return { state, stale, blobs: [] };
+              return { state, stale, segments: [] };
             }),
           ),
         listFiles: (scope, prefix) =>
@@ -125,10 +130,20 @@ function toIndex(
               keys.some(({ scope, fileNo }) => scope === file.scope && fileNo === file.fileNo),
             ),
           ),
-        listKeys: () => Promise.resolve([]),
+        readHeads: () => Promise.resolve([]),
+        readBlocks: () => Promise.resolve([]),
+        readAllBlocks: () => Promise.resolve([]),
+        old: NO_OLD_POSTINGS,
       }),
   };
 }
+
+const NO_OLD_POSTINGS: OldPostings = {
+  ofTerms: () => Promise.resolve([]),
+  ofBuckets: () => Promise.resolve([]),
+  listTerms: () => Promise.resolve([]),
+  listFiles: () => Promise.resolve([]),
+};
 
 function tooMuch(limit: keyof typeof LIMITS, max: number): MemoryError {
   const message = `The memory of that time has more than ${max} ${limit}; name a path to search less.`;

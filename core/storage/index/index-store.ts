@@ -1,18 +1,19 @@
 import { randomInt } from 'node:crypto';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type {
-  CurrentIndex,
-  GenerationStep,
-  IndexBlob,
-  IndexChanges,
+  AddedSegment,
+  AddOutcome,
+  BlockKey,
   IndexedScope,
-  IndexEntry,
   IndexFileKey,
+  IndexSize,
   IndexStore,
   IndexText,
   IndexView,
+  SegmentKey,
   StaleFile,
   StaleMark,
+  StoredSegment,
 } from '../../contracts/storage.ts';
 import { assertScope } from '../../files/paths.ts';
 import type { LogDatabase } from '../store-database.ts';
@@ -22,7 +23,8 @@ import { INDEX_QUEUE } from '../schema/records.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { mapTable } from '../schema/table-map.ts';
-import { successorOf, textsFrom } from '../read/text-range.ts';
+import { successorOf } from '../read/text-range.ts';
+import { createOldPostings, dropOldRows } from './old-postings-store.ts';
 import { readScopeVectors } from './vector-view.ts';
 import {
   deleteRows,
@@ -54,11 +56,43 @@ export function createIndexStore(database: LogDatabase): IndexStore {
         return marks;
       }),
 
-    async update(scope, files, change) {
+    async add(scope, segment) {
+      assertScope(scope);
+      return await database.write((connection) => addSegment(connection, scope, segment));
+    },
+
+    async merge(scope, inputs, segment) {
       assertScope(scope);
       return await database.write((connection) =>
-        updateScope(connection, scope, { files, change }),
+        mergeSegments(connection, toScopeId(scope), { inputs, segment }),
       );
+    },
+
+    async copy(scope, { from, to }, segment) {
+      assertScope(scope);
+      return await database.write(async (connection) => {
+        const scopeId = toScopeId(scope);
+        const state = await findState(connection, scopeId);
+        if (state?.copiedTo !== from || state.format === DROPPING) return false;
+        if (segment !== null) await insertSegment(connection, scopeId, state, segment);
+        await changeState(connection, scopeId, { ...state, copiedTo: to ?? COPIED });
+        return true;
+      });
+    },
+
+    async removeOld(scope) {
+      assertScope(scope);
+      const scopeId = toScopeId(scope);
+      return await database.write(async (connection) => {
+        const state = await findState(connection, scopeId);
+        if (state?.copiedTo !== COPIED) return true;
+        if (!(await dropOldRows(connection, scopeId, DROPPED_ROWS))) return false;
+        await connection.run('update svc_index_state set copied_to = ? where scope_id = ?', [
+          NO_OLD_ROWS,
+          scopeId,
+        ]);
+        return true;
+      });
     },
 
     async drop(scope) {
@@ -68,8 +102,8 @@ export function createIndexStore(database: LogDatabase): IndexStore {
       let isDone = false;
       while (!isDone) {
         isDone = await database.write(async (connection) => {
-          const format = await lockIndex(connection, scopeId);
-          return format !== DROPPING || (await dropSome(connection, scopeId));
+          const state = await findState(connection, scopeId);
+          return state?.format !== DROPPING || (await dropSome(connection, scopeId));
         });
       }
       return files;
@@ -78,7 +112,7 @@ export function createIndexStore(database: LogDatabase): IndexStore {
     listScopes: (after, limit) =>
       database.read(async (connection) => {
         const rows = await connection.all(
-          'select s.scope, s.files, i.tokeniser_version as format' +
+          'select s.scope, s.files, i.tokeniser_version as format, i.copied_to' +
             ` from ${connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')}` +
             ' left join svc_index_state i on i.scope_id = s.scope_id' +
             ' where s.files > 0 and s.scope > ? order by s.scope limit ?',
@@ -88,6 +122,7 @@ export function createIndexStore(database: LogDatabase): IndexStore {
           scope: toText(row['scope']) as ScopeKey,
           files: toInteger(row['files']),
           format: toFormat(row['format']),
+          copiedTo: toCopiedTo(row['copied_to']),
         }));
       }),
   };
@@ -136,42 +171,81 @@ function createView(connection: Connection, { damage }: LogDatabase): IndexView 
       keys.map(({ scope, fileNo }) => [toScopeId(scope), scope, fileNo]),
     );
 
+  const segmentKeys = (keys: readonly SegmentKey[]) =>
+    connection.dialect.keySet(
+      { scope_id: 'integer', place: 'integer', segment: 'integer' },
+      keys.map(({ scope, segment }, place) => [toScopeId(scope), place, segment]),
+    );
+
   return {
-    async open(scopes, keys, known) {
+    async open(scopes, known) {
       scopes.forEach(assertScope);
-      const found = scopes.map((): MutableScope => ({
-        state: { generation: 0, format: null, files: 0, version: 0 },
+      const found = scopes.map((_, place): MutableScope => ({
+        state: { generation: 0, format: null, files: 0, version: 0, copiedTo: null },
         stale: [],
-        blobs: [],
+        segments: [],
+        known: known?.[place] ?? null,
       }));
       const scopeSet = connection.dialect.keySet(
         { ...SCOPE_KEY, place: 'integer', known_generation: 'integer' },
-        scopes.map((scope, place) => [
-          toScopeId(scope),
-          scope,
-          place,
-          known?.[place]?.generation ?? UNKNOWN,
-        ]),
+        scopes.map((scope, place) => [toScopeId(scope), scope, place, known?.[place] ?? UNKNOWN]),
       );
-      const wanted = connection.dialect.keySet(
-        { place: 'integer', term: 'key', is_known: 'integer' },
-        scopes.flatMap((_, place) => {
-          const own = new Set(known?.[place]?.keys);
-          return keys.map((key) => [place, key, own.has(key) ? 1 : 0]);
-        }),
-      );
-      const rows = await connection.all(openStatement(connection.dialect, scopeSet, wanted), [
+      const rows = await connection.all(openStatement(connection.dialect, scopeSet), [
         ...scopeSet.parameters,
         ...scopeSet.parameters,
         ...scopeSet.parameters,
-        ...wanted.parameters,
       ]);
       for (const row of rows) {
         const scope = found[toInteger(row['place'])];
         if (scope !== undefined) addOpenedRow(scope, row);
       }
-      return found;
+      return found.map(({ state, stale, segments, known: generation }) => ({
+        state,
+        stale,
+        segments: generation === state.generation ? null : segments,
+      }));
     },
+
+    async readHeads(keys) {
+      if (keys.length === 0) return [];
+      const { sql, parameters } = segmentKeys(keys);
+      const rows = await connection.all(
+        `select k.place, g.head from ${sql} k` +
+          ' cross join svc_segment g on g.scope_id = k.scope_id and g.segment = k.segment',
+        parameters,
+      );
+      return rows.map((row) => ({
+        ...(keys[toInteger(row['place'])] as SegmentKey),
+        head: row['head'] as Uint8Array,
+      }));
+    },
+
+    async readBlocks(keys) {
+      if (keys.length === 0) return [];
+      const { sql, parameters } = connection.dialect.keySet(
+        { scope_id: 'integer', place: 'integer', segment: 'integer', block: 'integer' },
+        keys.map(({ scope, segment, block }, place) => [toScopeId(scope), place, segment, block]),
+      );
+      const rows = await connection.all(
+        `select k.place, b.bytes from ${sql} k cross join svc_segment_block b` +
+          ' on b.scope_id = k.scope_id and b.segment = k.segment and b.block = k.block',
+        parameters,
+      );
+      return rows.map((row) => ({
+        ...(keys[toInteger(row['place'])] as BlockKey),
+        bytes: row['bytes'] as Uint8Array,
+      }));
+    },
+
+    async readAllBlocks({ scope, segment }) {
+      const rows = await connection.all(
+        'select bytes from svc_segment_block where scope_id = ? and segment = ? order by block',
+        [toScopeId(scope), segment],
+      );
+      return rows.map((row) => row['bytes'] as Uint8Array);
+    },
+
+    old: createOldPostings(connection),
 
     async listFiles(scope, prefix) {
       assertScope(scope);
@@ -188,11 +262,9 @@ function createView(connection: Connection, { damage }: LogDatabase): IndexView 
       if (keys.length === 0) return [];
       const { sql, parameters } = fileKeys(keys);
       const rows = await connection.all(
-        `select k.scope, ${TEXTS.select('f').join(', ')}, f.deleted_at, c.content,` +
-          ` d.version as indexed_version ${fromScopes(sql)}` +
+        `select k.scope, ${TEXTS.select('f').join(', ')}, f.deleted_at, c.content ${fromScopes(sql)}` +
           ' cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no' +
-          ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
-          ' left join svc_index_doc d on d.scope_id = f.scope_id and d.file_no = f.file_no',
+          ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no',
         parameters,
       );
       return rows.map((row) => {
@@ -202,30 +274,19 @@ function createView(connection: Connection, { damage }: LogDatabase): IndexView 
       });
     },
 
-    async listKeys(scope, prefix, limit, after = null) {
-      assertScope(scope);
-      const terms = textsFrom('p.term', prefix, after);
-      const rows = await connection.all(
-        'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
-          ` where s.scope_id = ? and s.scope = ? and ${terms.where}` +
-          ' order by p.term limit ?',
-        [toScopeId(scope), scope, ...terms.parameters, limit],
-      );
-      return rows.map((row) => toText(row['term']));
-    },
-
     vectors: (scope, options) => readScopeVectors(connection, scope, options),
   };
 }
 
 interface MutableScope extends IndexedScope {
   stale: StaleFile[];
-  blobs: IndexBlob[];
+  segments: { segment: number; head: Uint8Array | null }[];
+  known: number | null;
 }
 
 const TEXTS = mapTable<IndexText>(
   'svc_file',
-  { content: 'text', indexedVersion: 'number' },
+  { content: 'text' },
   { only: ['scope_id', 'file_no', 'path', 'version', 'updated_at', 'latest_revision_id', 'hash'] },
 );
 
@@ -240,31 +301,31 @@ const STALE_VALUES = ['f.file_no', 'f.deleted_at', 'f.version', 'f.path', 'hex(f
 
 const STATE = 0;
 const STALE = 1;
-const BLOB = 2;
+const SEGMENT = 2;
 
 /**
  * One statement for everything that a search starts with, to save round trips. The column `kind`
  * says what the other columns hold.
  */
-function openStatement({ rowsAsJson }: Dialect, scopes: KeySet, keys: KeySet): string {
+function openStatement({ rowsAsJson }: Dialect, scopes: KeySet): string {
   const from = fromScopes(scopes.sql);
   // A user may have thousands of stale files after an import.
   const [stale, group] =
     rowsAsJson === null
-      ? ['f.file_no, f.deleted_at, f.version, null, f.path, f.hash', '']
-      : [`null, null, null, null, ${rowsAsJson(STALE_VALUES)}, null`, ' group by k.place'];
+      ? ['f.file_no, f.deleted_at, f.version, null, null, f.path, f.hash', '']
+      : [`null, null, null, null, null, ${rowsAsJson(STALE_VALUES)}, null`, ' group by k.place'];
   return (
     `select ${STATE} as kind, k.place, i.generation as first_number, i.tokeniser_version as second_number,` +
-    ` s.files as third_number, s.version as fourth_number, null as word, null as bytes ${from}` +
+    ' s.files as third_number, s.version as fourth_number, i.copied_to as fifth_number,' +
+    ` null as word, null as bytes ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id' +
     ` union all select ${STALE}, k.place, ${stale} ${from}` +
     ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
     ` cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no${group}` +
-    ` union all select ${BLOB}, k.place, p.bucket, null, null, null, p.term, p.postings ${from}` +
-    ' left join svc_index_state i on i.scope_id = s.scope_id and i.generation = k.known_generation' +
-    ` cross join ${keys.sql} w on w.place = k.place` +
-    ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = w.term' +
-    ' where i.scope_id is null or w.is_known = 0'
+    ` union all select ${SEGMENT}, k.place, g.segment, null, null, null, null, null,` +
+    ` case when g.segment > k.known_generation then g.head else null end ${from}` +
+    ' cross join svc_index_state i on i.scope_id = s.scope_id and i.generation <> k.known_generation' +
+    ' cross join svc_segment g on g.scope_id = s.scope_id'
   );
 }
 
@@ -276,6 +337,7 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
         format: toFormat(row['second_number']),
         files: toInteger(row['third_number']),
         version: toInteger(row['fourth_number']),
+        copiedTo: toCopiedTo(row['fifth_number']),
       };
       return;
     case STALE:
@@ -292,10 +354,9 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
       });
       return;
     default:
-      scope.blobs.push({
-        key: toText(row['word']),
-        part: toInteger(row['first_number']),
-        bytes: row['bytes'] as Uint8Array,
+      scope.segments.push({
+        segment: toInteger(row['first_number']),
+        head: row['bytes'] as Uint8Array | null,
       });
   }
 }
@@ -325,6 +386,18 @@ function toFormat(value: unknown): number | null {
 const DROPPING = -1;
 /** Rows that one transaction drops, so that others can write in between. */
 const DROPPED_ROWS = 2_000;
+/** The same for segments, which have up to 2 MB. */
+const DROPPED_SEGMENTS = 8;
+
+/** `copied_to` of a scope that reads its segments, and has old rows to remove. */
+const COPIED = -1;
+/** The same where there are none. */
+const NO_OLD_ROWS = -2;
+
+function toCopiedTo(value: unknown): number | null {
+  const copiedTo = toIntegerOrNull(value) ?? NO_OLD_ROWS;
+  return copiedTo === NO_OLD_ROWS ? null : copiedTo;
+}
 
 /**
  * Marks all files of a scope as stale and its index as being dropped. Returns the number of files.
@@ -334,12 +407,8 @@ async function beginDrop(connection: Connection, scopeId: number): Promise<numbe
   await connection.all('select version from svc_scope t where scope_id = ? for update of t', [
     scopeId,
   ]);
-  await lockIndex(connection, scopeId);
-  await connection.run(
-    'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
-      ' where scope_id = ?',
-    [DROPPING, scopeId],
-  );
+  const state = await lockIndex(connection, scopeId);
+  await changeState(connection, scopeId, { ...state, format: DROPPING });
   // Lists of existing files stay until they are replaced, because they say which vectors are
   // needed.
   await connection.run(
@@ -358,86 +427,149 @@ async function beginDrop(connection: Connection, scopeId: number): Promise<numbe
 
 /** Removes some rows of an index under its lock. Returns whether none are left. */
 async function dropSome(connection: Connection, scopeId: number): Promise<boolean> {
-  const [row] = await connection.all(
-    'select term from svc_posting where scope_id = ? order by term, bucket limit 1 offset ?',
-    [scopeId, DROPPED_ROWS],
+  const rows = await connection.all(
+    'select segment from svc_segment where scope_id = ? order by segment limit ?',
+    [scopeId, DROPPED_SEGMENTS],
   );
-  if (row !== undefined) {
-    await connection.run('delete from svc_posting where scope_id = ? and term <= ?', [
+  if (rows.length > 0) {
+    await deleteSegments(
+      connection,
       scopeId,
-      toText(row['term']),
-    ]);
+      rows.map((row) => toInteger(row['segment'])),
+    );
     return false;
   }
-  for (const table of ['svc_posting', 'svc_index_doc', 'svc_index_state']) {
+  if (!(await dropOldRows(connection, scopeId, DROPPED_ROWS))) return false;
+  for (const table of ['svc_segment_block', 'svc_index_state']) {
     await connection.run(`delete from ${table} where scope_id = ?`, [scopeId]);
   }
   return true;
 }
 
-async function updateScope(
+async function deleteSegments(
   connection: Connection,
-  scope: ScopeKey,
-  {
-    files,
-    change,
-  }: {
-    files: readonly StaleMark[];
-    change: (current: CurrentIndex) => Promise<IndexChanges | null>;
-  },
-): Promise<GenerationStep | null> {
-  const scopeId = toScopeId(scope);
-  let format = await lockIndex(connection, scopeId);
-  if (format === DROPPING) {
-    if (!(await dropSome(connection, scopeId))) return null;
-    format = await lockIndex(connection, scopeId);
+  scopeId: number,
+  segments: readonly number[],
+): Promise<void> {
+  for (const segment of segments) {
+    for (const table of ['svc_segment_block', 'svc_segment']) {
+      await connection.run(`delete from ${table} where scope_id = ? and segment = ?`, [
+        scopeId,
+        segment,
+      ]);
+    }
   }
-  const due = await readDue(connection, scopeId, files);
-  if (due.length === 0) return null;
-  const entries = await readEntries(connection, scopeId, due);
-  const changes = await change({
-    format,
-    due,
-    entries,
-    async read(keys) {
-      const blobs: IndexBlob[] = [];
-      for (const some of cut(keys)) {
-        for (const blob of await readBlobs(connection, scopeId, some)) blobs.push(blob);
-      }
-      return blobs;
-    },
-  });
-  return changes === null ? null : await writeChanges(connection, scopeId, { due, changes });
 }
 
-/** Blobs in one statement. Binding and unpacking more would block the event loop. */
-const BLOBS_AT_ONCE = 2_048;
-
-function* cut<T>(rows: readonly T[]): Generator<readonly T[], void> {
-  for (let from = 0; from < rows.length; from += BLOBS_AT_ONCE) {
-    yield rows.slice(from, from + BLOBS_AT_ONCE);
+async function addSegment(
+  connection: Connection,
+  scope: ScopeKey,
+  segment: AddedSegment,
+): Promise<AddOutcome> {
+  const scopeId = toScopeId(scope);
+  const { format, marks, passages, removed } = segment;
+  const state = await lockIndex(connection, scopeId);
+  if (state.format === DROPPING) {
+    await dropSome(connection, scopeId);
+    return { outcome: 'dropping' };
   }
+  if (state.copiedTo !== null && state.copiedTo !== COPIED) return { outcome: 'old' };
+  if (state.format !== null && state.format !== format) return { outcome: 'unusable' };
+  const due = await readDue(connection, scopeId, marks);
+  if (due.length < marks.length || due.length === 0) return { outcome: 'changed', due };
+  const generation = await insertSegment(connection, scopeId, state, segment);
+  const lists = passages.map((list) => ({ ...list, scopeId, generation, epoch: 0 }));
+  await replaceRecords(connection, LISTS, lists);
+  await deleteRows(connection, 'svc_passage_list', ofFiles(scopeId, removed));
+  // Compares the version, because a write may have marked the file again meanwhile, and that mark
+  // must stay.
+  await deleteRows(connection, 'svc_index_queue', {
+    columns: ['scope_id', 'file_no', 'version'],
+    rows: due.map(({ fileNo, version }) => [scopeId, fileNo, version]),
+  });
+  await changeState(connection, scopeId, { ...state, format });
+  return { outcome: 'added', size: await measureIndex(connection, scopeId) };
+}
+
+async function mergeSegments(
+  connection: Connection,
+  scopeId: number,
+  { inputs, segment }: { inputs: readonly number[]; segment: StoredSegment | null },
+): Promise<IndexSize | null> {
+  const state = await findState(connection, scopeId);
+  if (state === null || state.format === DROPPING) return null;
+  const found = await findRows(connection, 'svc_segment', {
+    columns: ['scope_id', 'segment'],
+    rows: inputs.map((input) => [scopeId, input]),
+    select: ['t.segment'],
+  });
+  // An erasure, a drop or another instance took one: its text must not come back.
+  if (found.length < inputs.length) return null;
+  await deleteSegments(connection, scopeId, inputs);
+  if (segment !== null) await insertSegment(connection, scopeId, state, segment);
+  await changeState(connection, scopeId, state);
+  return await measureIndex(connection, scopeId);
+}
+
+/** Stores a segment under the next generation, which it returns. */
+async function insertSegment(
+  connection: Connection,
+  scopeId: number,
+  state: StateRow,
+  { files, head, blocks }: StoredSegment,
+): Promise<number> {
+  const segment = state.generation + 1;
+  const bytes = blocks.reduce((sum, block) => sum + block.length, head.length);
+  await insertRecords(connection, [{ scopeId, segment, files, bytes, head }], { into: SEGMENTS });
+  await insertRecords(
+    connection,
+    blocks.map((block, place) => ({ scopeId, segment, block: place, bytes: block })),
+    { into: BLOCKS },
+  );
+  return segment;
+}
+
+async function measureIndex(connection: Connection, scopeId: number): Promise<IndexSize> {
+  const [scope] = await connection.all('select files from svc_scope where scope_id = ?', [scopeId]);
+  const rows = await connection.all(
+    'select segment, files, bytes from svc_segment where scope_id = ? order by segment',
+    [scopeId],
+  );
+  return {
+    files: scope === undefined ? 0 : toInteger(scope['files']),
+    segments: rows.map((row) => ({
+      segment: toInteger(row['segment']),
+      files: toInteger(row['files']),
+      bytes: toInteger(row['bytes']),
+    })),
+  };
 }
 
 /** The largest range that `randomInt` accepts. */
 export const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
-const format = { name: 'tokeniser_version' };
-const STATES = mapTable<{ scopeId: number; generation: number; format: number | null }>(
-  'svc_index_state',
-  { scopeId: {}, format },
+interface StateRow {
+  generation: number;
+  format: number | null;
+  copiedTo: number | null;
+}
+
+const STATES = mapTable<StateRow & { scopeId: number }>('svc_index_state', {
+  scopeId: {},
+  format: { name: 'tokeniser_version' },
+  copiedTo: { toCell: (value) => value ?? NO_OLD_ROWS },
+});
+const SEGMENTS = mapTable<{
+  scopeId: number;
+  segment: number;
+  files: number;
+  bytes: number;
+  head: Uint8Array;
+}>('svc_segment', { scopeId: {} });
+const BLOCKS = mapTable<{ scopeId: number; segment: number; block: number; bytes: Uint8Array }>(
+  'svc_segment_block',
+  { scopeId: {} },
 );
-const ENTRIES = mapTable<IndexEntry & { scopeId: number; format: number }>('svc_index_doc', {
-  scopeId: {},
-  format,
-  bytes: { name: 'terms' },
-});
-const BLOBS = mapTable<IndexChanges['blobs'][number] & { scopeId: number }>('svc_posting', {
-  scopeId: {},
-  key: { name: 'term' },
-  part: { name: 'bucket' },
-  bytes: { name: 'postings' },
-});
 interface PassageListRow {
   scopeId: number;
   fileNo: number;
@@ -448,22 +580,44 @@ interface PassageListRow {
 }
 const LISTS = mapTable<PassageListRow>('svc_passage_list', { scopeId: {} });
 
-/**
- * Locks the index of a scope: every change of the index waits for its row. Returns its stored
- * format.
- */
-export async function lockIndex(connection: Connection, scopeId: number): Promise<number | null> {
+/** Locks the index of a scope: every change of the index waits for its row, which is made if need be. */
+export async function lockIndex(connection: Connection, scopeId: number): Promise<StateRow> {
   // A random start: a generation must not repeat after the index was dropped.
-  const state = { scopeId, generation: randomInt(MAX_FIRST_GENERATION), format: null };
+  const generation = randomInt(MAX_FIRST_GENERATION);
+  const state = { scopeId, generation, format: null, copiedTo: null };
   for (;;) {
     await insertRecords(connection, [state], { into: STATES, conflict: 'skip' });
-    const [row] = await connection.all(
-      'select tokeniser_version from svc_index_state t where scope_id = ? for update of t',
-      [scopeId],
-    );
-    if (row !== undefined) return toIntegerOrNull(row['tokeniser_version']);
+    const found = await findState(connection, scopeId);
     // On PostgreSQL, a drop that ends between the two statements takes the row away.
+    if (found !== null) return found;
   }
+}
+
+/** The same for an index that is there; `null` if it is not. */
+async function findState(connection: Connection, scopeId: number): Promise<StateRow | null> {
+  const [row] = await connection.all(
+    'select generation, tokeniser_version, copied_to from svc_index_state t where scope_id = ? for update of t',
+    [scopeId],
+  );
+  if (row === undefined) return null;
+  return {
+    generation: toInteger(row['generation']),
+    format: toIntegerOrNull(row['tokeniser_version']),
+    copiedTo: toCopiedTo(row['copied_to']),
+  };
+}
+
+/** Writes the state with the next generation. */
+async function changeState(
+  connection: Connection,
+  scopeId: number,
+  { generation, format, copiedTo }: StateRow,
+): Promise<void> {
+  await connection.run(
+    'update svc_index_state set generation = ?, tokeniser_version = ?, copied_to = ?' +
+      ' where scope_id = ?',
+    [generation + 1, format, copiedTo ?? NO_OLD_ROWS, scopeId],
+  );
 }
 
 /** Selects the files that are still stale with the same version. */
@@ -473,7 +627,10 @@ async function readDue(
   files: readonly StaleMark[],
 ): Promise<StaleMark[]> {
   const rows = await findRows(connection, 'svc_index_queue', {
-    ...ofFiles(scopeId, files),
+    ...ofFiles(
+      scopeId,
+      files.map(({ fileNo }) => fileNo),
+    ),
     select: ['t.file_no', 't.version'],
   });
   const versions = new Map(
@@ -482,109 +639,6 @@ async function readDue(
   return files.filter(({ fileNo, version }) => versions.get(fileNo) === version);
 }
 
-async function readEntries(
-  connection: Connection,
-  scopeId: number,
-  due: readonly StaleMark[],
-): Promise<IndexEntry[]> {
-  const rows = await findRows(connection, 'svc_index_doc', {
-    ...ofFiles(scopeId, due),
-    select: ['t.file_no', 't.version', 't.terms'],
-  });
-  return rows.map((row) => ({
-    fileNo: toInteger(row['file_no']),
-    version: toInteger(row['version']),
-    bytes: row['terms'] as Uint8Array,
-  }));
-}
-
-function ofFiles(scopeId: number, files: readonly { fileNo: number }[]): RowKeys {
-  return {
-    columns: ['scope_id', 'file_no'],
-    rows: files.map(({ fileNo }) => [scopeId, fileNo]),
-  };
-}
-
-function ofBlobs(scopeId: number, blobs: readonly Pick<IndexBlob, 'key' | 'part'>[]): RowKeys {
-  return {
-    columns: ['scope_id', 'term', 'bucket'],
-    rows: blobs.map(({ key, part }) => [scopeId, key, part]),
-  };
-}
-
-async function readBlobs(
-  connection: Connection,
-  scopeId: number,
-  wanted: readonly Pick<IndexBlob, 'key' | 'part'>[],
-): Promise<IndexBlob[]> {
-  const rows = await findRows(connection, 'svc_posting', {
-    ...ofBlobs(scopeId, wanted),
-    select: ['t.term', 't.bucket', 't.postings'],
-  });
-  return rows.map((row) => ({
-    key: toText(row['term']),
-    part: toInteger(row['bucket']),
-    bytes: row['postings'] as Uint8Array,
-  }));
-}
-
-async function writeChanges(
-  connection: Connection,
-  scopeId: number,
-  { due, changes }: { due: readonly StaleMark[]; changes: IndexChanges },
-): Promise<GenerationStep> {
-  const { format, blobs, entries, removed } = changes;
-  const [state] = await connection.all(
-    'select generation from svc_index_state where scope_id = ?',
-    [scopeId],
-  );
-  const before = toInteger(state?.['generation']);
-  const after = before + 1;
-  for (const some of cut(blobs.filter(({ bytes }) => bytes !== null))) {
-    const rows = some.map((blob) => ({ ...blob, scopeId }));
-    await replaceRecords(connection, BLOBS, rows);
-  }
-  for (const some of cut(blobs.filter(({ bytes }) => bytes === null))) {
-    await deleteRows(connection, 'svc_posting', ofBlobs(scopeId, some));
-  }
-  await replaceRecords(
-    connection,
-    ENTRIES,
-    entries.map((entry) => ({ ...entry, scopeId, format })),
-  );
-  const gone = ofFiles(
-    scopeId,
-    removed.map((fileNo) => ({ fileNo })),
-  );
-  await deleteRows(connection, 'svc_index_doc', gone);
-  await writeLists(connection, scopeId, { entries, generation: after });
-  await deleteRows(connection, 'svc_passage_list', gone);
-  // Compares the version, because a write may have marked the file again meanwhile, and that mark
-  // must stay.
-  await deleteRows(connection, 'svc_index_queue', {
-    columns: ['scope_id', 'file_no', 'version'],
-    rows: due.map(({ fileNo, version }) => [scopeId, fileNo, version]),
-  });
-  await connection.run(
-    'update svc_index_state set generation = ?, tokeniser_version = ? where scope_id = ?',
-    [after, format, scopeId],
-  );
-  return { before, after };
-}
-
-/**
- * Writes lists of passages if there is an embedder. Without one, the list of an earlier version may
- * stay: nobody reads it, since its version is not the indexed one.
- */
-async function writeLists(
-  connection: Connection,
-  scopeId: number,
-  { entries, generation }: { entries: IndexChanges['entries']; generation: number },
-): Promise<void> {
-  const lists = entries.flatMap(({ fileNo, version, passages }) =>
-    passages === undefined
-      ? []
-      : [{ scopeId, fileNo, version, generation, epoch: 0, hashes: passages }],
-  );
-  await replaceRecords(connection, LISTS, lists);
+function ofFiles(scopeId: number, fileNos: readonly number[]): RowKeys {
+  return { columns: ['scope_id', 'file_no'], rows: fileNos.map((fileNo) => [scopeId, fileNo]) };
 }

@@ -67,10 +67,10 @@ async function readLists(
   const rows = await connection.all(
     'select p.file_no, p.hashes from svc_scope s' +
       ' cross join svc_passage_list p on p.scope_id = s.scope_id and p.generation > ?' +
-      // Skips lists of an earlier version: since then, an instance without an embedder has indexed
-      // the file.
-      ' cross join svc_index_doc d on d.scope_id = p.scope_id and d.file_no = p.file_no' +
-      ' and d.version = p.version where s.scope_id = ? and s.scope = ?',
+      // Skips lists of an earlier version: since then, the file was written, or an instance without an
+      // embedder has indexed it.
+      ' cross join svc_file f on f.scope_id = p.scope_id and f.file_no = p.file_no' +
+      ' and f.version = p.version where s.scope_id = ? and s.scope = ?',
     [since, toScopeId(scope), scope],
   );
   return rows.map((row) => ({

@@ -127,15 +127,18 @@ async function readUnlisted(
   after: ListCursor,
   limit: number,
 ): Promise<{ unlisted: FileRef[]; next: ListCursor }> {
-  const beyond = connection.dialect.isBeyond(['d.scope_id', 'd.file_no'], '>', after ?? [-1, -1]);
+  const beyond = connection.dialect.isBeyond(['f.scope_id', 'f.file_no'], '>', after ?? [-1, -1]);
   const rows = await connection.all(
-    'select d.scope_id, d.file_no, d.version, p.version as listed from svc_index_doc d' +
-      ' left join svc_passage_list p on p.scope_id = d.scope_id and p.file_no = d.file_no' +
-      ` where ${beyond.sql} order by d.scope_id, d.file_no limit ?`,
+    'select f.scope_id, f.file_no, f.version, f.deleted_at, p.version as listed from svc_file f' +
+      ' left join svc_passage_list p on p.scope_id = f.scope_id and p.file_no = f.file_no' +
+      ` where ${beyond.sql} order by f.scope_id, f.file_no limit ?`,
     [...beyond.parameters, limit],
   );
   const unlisted = rows
-    .filter((row) => toIntegerOrNull(row['listed']) !== toInteger(row['version']))
+    .filter(
+      (row) =>
+        row['deleted_at'] === null && toIntegerOrNull(row['listed']) !== toInteger(row['version']),
+    )
     .map(toFileRef);
   const last = rows.length < limit ? undefined : rows.at(-1);
   return {
@@ -148,7 +151,7 @@ function toFileRef(row: Row): FileRef {
   return { scopeId: toInteger(row['scope_id']), fileNo: toInteger(row['file_no']) };
 }
 
-/** Marks files as stale, including deleted ones, which the indexer will remove from the index. */
+/** Marks files as stale. */
 async function markFiles(connection: Connection, files: readonly FileRef[]): Promise<number> {
   const keys = toKeySet(connection, 'svc_file', {
     columns: ['scope_id', 'file_no'],

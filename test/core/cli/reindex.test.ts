@@ -7,6 +7,7 @@ import { isSample } from '../../support/provider-server/embed.ts';
 import { startProviderServer } from '../../support/provider-server/server.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { PROGRESS } from './maintenance.ts';
+import { removeTerm } from '../../support/spoil-index.ts';
 import { sqlite } from '../../support/databases.ts';
 
 const FILES = 30;
@@ -24,10 +25,7 @@ async function spoiltDatabase(cwd: string): Promise<string> {
   }
   await core.indexer.drain();
   await core.close();
-  const { default: Database } = await import('better-sqlite3');
-  const database = new Database(filename);
-  database.exec("delete from svc_posting where term like 'heron%'");
-  database.close();
+  await removeTerm(filename, 'heron');
   return filename;
 }
 

@@ -104,8 +104,9 @@ it('is ready again once verify has found that nothing is damaged', async () => {
 
 it('stays ready where verify found only what a rebuilt index mends', async () => {
   const service = await serveTea();
-  await service.damage("delete from svc_posting where term = 'green'");
-  expect((await verify(service)).findings).toMatchObject([{ invariant: 'I4' }]);
+  await service.damage('delete from svc_segment');
+  const { findings } = await verify(service);
+  expect(new Set(findings.map(({ invariant }) => invariant))).toEqual(new Set(['I4']));
   expect(await service.ready()).toBe('ready');
 });
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { gateIndex } from '../../support/gated-index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
+import { removeTerm } from '../../support/spoil-index.ts';
 import { call, temporaryDatabase } from '../../support/service.ts';
 import { asAdmin, type LiveServer, serveCore } from './serve.ts';
 import { sqlite } from '../../support/databases.ts';
@@ -44,9 +45,7 @@ async function serveFile() {
 it('begins in the background, is audited, and the status says how far it is', async () => {
   const { filename, server, count } = await serveFile();
   expect(await readIndex(server)).toEqual({ filesBehind: 0, reindex: null });
-  await withRawSql(filename, 'sqlite3', (raw) =>
-    raw.run(`delete from svc_posting where term = 'heron'`, []),
-  );
+  await removeTerm(filename, 'heron');
   expect(await count()).toBe(0);
   const { status, json } = await start(server);
   expect([status, json.files]).toEqual([202, 9]);

@@ -11,6 +11,7 @@ import type { Finding } from '../../../core/contracts/admin.ts';
 import { sealPruned } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { quiet } from '../../support/quiet-log.ts';
+import { removeTerm } from '../../support/spoil-index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
@@ -87,14 +88,9 @@ describe('a memory that was spoilt', () => {
     ['I3', `update svc_revision set size = 7 where file_no = ${TEA} and version = 9`],
     ['I3', `update svc_revision set keyframe = 'x' where keyframe is not null`],
     ['I3', `update svc_revision set existed_before = 0 where file_no = ${TEA} and version = 9`],
-    ['I4', `delete from svc_posting where term = 'green'`],
-    ['I4', `update svc_posting set postings = zeroblob(3) where term = 'green'`],
-    ['I4', `delete from svc_index_doc where file_no = ${TEA}`],
-    ['I4', `update svc_index_doc set version = 1 where file_no = ${TEA}`],
-    [
-      'I4',
-      `insert into svc_posting select scope_id, 'black', bucket, postings from svc_posting where term = 'green'`,
-    ],
+    ['I4', 'delete from svc_segment'],
+    ['I4', 'update svc_segment set head = zeroblob(9)'],
+    ['I4', `update svc_segment set head = (select max(o.head) from svc_segment o)`],
     ['I5', `delete from svc_file where path = 'new.md'`],
     ['I5', `delete from svc_scope where scope = 'u:bob'`],
     [
@@ -120,6 +116,14 @@ describe('a memory that was spoilt', () => {
     expect(found).toBe(findings.length);
     for (const { message } of findings) expect(message).not.toMatch(/green|cup \d/);
   });
+});
+
+it('finds that an intact segment lacks postings of its text', async () => {
+  const spoilt = path.join(await temporaryDirectory(), 'spoilt.db');
+  await copyFile(healthy, spoilt);
+  await removeTerm(spoilt, 'green');
+  const { findings } = await verifyMemory(await open(spoilt));
+  expect(toLines(findings).join('\n')).toMatch(/^I4 .*tea\.md: lacks postings of its text/m);
 });
 
 describe('a memory with pages that cannot be read', () => {

@@ -316,24 +316,24 @@ describe('a search index that was spoilt by hand', () => {
   }
 
   const WITH_A_BYTE_MORE = {
-    sqlite: `cast(postings || x'85' as blob)`,
-    mariadb: `concat(postings, x'85')`,
-    postgres: `postings || x'85'`,
+    sqlite: `cast(head || x'85' as blob)`,
+    mariadb: `concat(head, x'85')`,
+    postgres: `head || x'85'`,
   }[DATABASE ?? 'sqlite'];
 
   const ALICE = `(select scope_id from svc_scope where scope = 'u:alice')`;
 
   it.each([
-    ['lengths are gone', `delete from svc_posting where term = '' and scope_id = ${ALICE}`],
-    ['rows are cut', `update svc_posting set postings = substr(postings, 1, 3)`],
-    ['rows have more than they should', `update svc_posting set postings = ${WITH_A_BYTE_MORE}`],
-    ['all postings are gone', 'delete from svc_posting'],
+    ['a segment is gone', `delete from svc_segment where scope_id = ${ALICE}`],
+    ['heads are cut', `update svc_segment set head = substr(head, 1, 9)`],
+    ['heads have more than they should', `update svc_segment set head = ${WITH_A_BYTE_MORE}`],
+    ['all segments are gone', 'delete from svc_segment'],
     [
-      'rows are those of other files',
-      `update svc_posting set postings = x'3f020100' where term = 'tea' and scope_id = ${ALICE}`,
+      'heads are those of other files',
+      `update svc_segment set head = (select o.head from (select head, scope_id from svc_segment) o` +
+        ` where o.scope_id <> ${ALICE}) where scope_id = ${ALICE}`,
     ],
     ['the state is gone', 'delete from svc_index_state'],
-    ['a file is missing in it', `update svc_index_doc set version = 9 where scope_id = ${ALICE}`],
   ])('is seen by a find when %s, does it no harm, and is mended', async (_, statement) => {
     const { core, gate, expected } = await openSpoilt(statement);
     expect(await find(core, 'alice', { query: 'cups of tea', explain: true })).toEqual(expected);
@@ -358,7 +358,7 @@ describe('a search index that was spoilt by hand', () => {
       database,
       `insert into svc_index_queue select scope_id, file_no, version from svc_file where scope_id = ${ALICE}`,
     );
-    await runRawSql(database, `delete from svc_posting where scope_id = ${ALICE} and term < 'd'`);
+    await runRawSql(database, `delete from svc_segment where scope_id = ${ALICE}`);
     expect(await find(core, 'alice', { query: 'cups of tea', explain: true })).toEqual(expected);
     await index(core, gate);
     expect(await find(core, 'alice', { query: 'cups of tea', explain: true })).toEqual(expected);
@@ -382,42 +382,42 @@ describe('a search index that was spoilt by hand', () => {
     ]);
     // SQLite's writer has them in line; servers do both at once.
     if (DATABASE === undefined) expect(order).toEqual(['write', 'drop']);
-    const [opened] = await core.storage.index.snapshot((view) => view.open(['u:alice'], words));
-    expect(opened).toMatchObject({ state: { format: null }, blobs: [] });
+    const [opened] = await core.storage.index.snapshot((view) => view.open(['u:alice']));
+    expect(opened).toMatchObject({ state: { format: null }, segments: [] });
     await index(core, gate);
     expect(await findPaths(core, 'alice', 'word8999 tea')).toHaveLength(2);
     expect((await verifyMemory(core.storage)).findings).toEqual([]);
   });
 
   it('leaves the index of the other scopes as it is', async () => {
-    const { core } = await openSpoilt(
-      `delete from svc_posting where term = '' and scope_id = ${ALICE}`,
-    );
+    const { core } = await openSpoilt(`delete from svc_segment where scope_id = ${ALICE}`);
     const { traceId } = await call(core, 'alice', 'memory_find', { query: 'cups of tea' });
     // The three files of alice were read, and not the shared one.
     expect(JSON.stringify(await core.traces.trace(traceId))).toContain('"behind":3');
   });
 
-  it('and a lost posting of one term, which no find can see, is mended by a reindex', async () => {
-    const { core, gate, expected } = await openSpoilt(`delete from svc_posting where term = 'tea'`);
-    const asked = { query: 'cups of tea', explain: true };
-    expect(await find(core, 'alice', asked)).not.toEqual(expected);
-    gate.isOpen = true;
-    await core.indexer.reindex();
-    expect(await find(core, 'alice', asked)).toEqual(expected);
-  });
-
-  it('is seen by the indexer where a file’s postings are not what they must be', async () => {
-    const { core, gate } = await openSpoilt(
-      `delete from svc_posting where term = 'tea' and scope_id = ${ALICE}`,
-    );
-    // The next write of one of the files takes its word away from rows that are not there.
-    await write(core, 'alice', 'user/a.md', '- green leaves\n- a cup\n');
-    await index(core, gate);
-    expect((await findPaths(core, 'alice', 'tea')).toSorted()).toEqual([
-      'shared/tea.md',
-      'user/b.md',
-    ]);
+  it('of which a block is gone or damaged is seen by a find that needs it', async () => {
+    for (const statement of [
+      'delete from svc_segment_block where block = 1',
+      `update svc_segment_block set bytes = x'00000000000000' where block = 1`,
+    ]) {
+      const database = await makeDatabase();
+      const gate = gateIndex(openDatabase(database));
+      const warnings: string[] = [];
+      const warn = (_: object, message: string) => void warnings.push(message);
+      const log = { debug: () => undefined, info: () => undefined, warn, error: warn };
+      const core = await openCore({ storage: gate.storage, log });
+      const words = Array.from({ length: 9_000 }, (_, n) => `word${n}`);
+      await write(core, 'alice', 'user/a.md', `${words.join(' ')}\n`);
+      await index(core, gate);
+      expect(await runRawSql(database, statement)).toBe(1);
+      for (let n = 0; n < words.length; n += 100) {
+        expect(await findPaths(core, 'alice', `word${n}`)).toEqual(['user/a.md']);
+      }
+      await index(core, gate);
+      expect(warnings).toContain('a damaged search index is rebuilt');
+      expect((await verifyMemory(core.storage)).findings).toEqual([]);
+    }
   });
 
   it('whose scope counts its files wrongly does no harm either', async () => {

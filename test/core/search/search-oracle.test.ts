@@ -15,7 +15,9 @@ import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { findViolations, toLines } from '../../support/invariants.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call } from '../../support/service.ts';
-import { storeScope, toScopeIndex } from './rank/full-scan.ts';
+import { Segment } from '../../../core/search/index/segment.ts';
+import { readPostings, toTextSegment, type WholeSegment } from '../../support/segments.ts';
+import { toScopeIndex } from './rank/full-scan.ts';
 import { encodeText, indexText } from '../../support/index-text.ts';
 import { sqlite } from '../../support/databases.ts';
 import { DATABASE, makeDatabase, openDatabase } from '../../support/tables.ts';
@@ -23,6 +25,8 @@ import { DATABASE, makeDatabase, openDatabase } from '../../support/tables.ts';
 const operator = { address: '127.0.0.1', traceId: 'a'.repeat(32) };
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const RUNS = isRelease ? 400 : DATABASE === undefined ? 4 : 2;
+const REWRITES = isRelease ? 10_000 : 150;
+const REWRITTEN = isRelease ? 300 : 25;
 const KILLS = isRelease ? 100 : 2;
 const LIMIT_MS = isRelease ? 1_800_000 : 240_000;
 
@@ -403,20 +407,20 @@ async function compare(world: World, user: string, given: Asked): Promise<void> 
   }
 }
 
-/** Every posting row of scopes is the one that is made anew from their files. */
+/** All postings of scopes are those that are made anew from their files. */
 async function checkIndex({ database, driver }: World, scopes: readonly string[]): Promise<void> {
   if (isServer(driver)) {
     expect(toLines(await findViolations(database, { isIndexed: true }))).toEqual([]);
     return;
   }
   for (const scope of scopes) {
-    const { stored, anew } = await readPostings(database, driver, scope);
+    const { stored, anew } = await readIndex(database, driver, scope);
     expect(stored).toEqual(anew);
   }
 }
 
-/** Every posting row of a scope by SQL, and those made anew from its files. */
-async function readPostings(filename: string, driver: 'sqlite3' | 'better-sqlite3', scope: string) {
+/** The payloads of all files of a scope by SQL, and those made anew from its files. */
+async function readIndex(filename: string, driver: 'sqlite3' | 'better-sqlite3', scope: string) {
   return await withRawSql(filename, driver, async (connection) => {
     const files = await connection.all(
       'select f.file_no, f.path, c.content from svc_scope s join svc_file f using (scope_id)' +
@@ -424,25 +428,25 @@ async function readPostings(filename: string, driver: 'sqlite3' | 'better-sqlite
         ' where s.scope = ? and f.deleted_at is null',
       [scope],
     );
-    const rows = await connection.all(
-      "select p.term || ' ' || p.bucket || ' ' || lower(hex(p.postings)) as row" +
-        ' from svc_scope s join svc_posting p using (scope_id) where s.scope = ?',
+    const heads = await connection.all(
+      'select g.segment, g.head from svc_scope s join svc_segment g using (scope_id)' +
+        ' where s.scope = ? order by g.segment',
       [scope],
     );
-    const anew = storeScope(
-      new Map(
-        files.map((own) => [
-          Number(own['file_no']),
-          indexText(String(own['content']), String(own['path'])),
-        ]),
-      ),
+    const segments: WholeSegment[] = [];
+    for (const { segment: id, head } of heads) {
+      const rows = await connection.all(
+        'select bytes from svc_segment_block where segment = ? order by block',
+        [Number(id)],
+      );
+      const segment = Segment.read(Number(id), head as Uint8Array) ?? expect.fail();
+      segments.push({ segment, blocks: rows.map(({ bytes }) => bytes as Uint8Array) });
+    }
+    const anew = files.map(
+      (own) =>
+        [Number(own['file_no']), indexText(String(own['content']), String(own['path']))] as const,
     );
-    return {
-      stored: rows.map((own) => String(own['row'])).sort(),
-      anew: [...anew]
-        .map(({ key, part, bytes }) => `${key} ${part} ${Buffer.from(bytes).toString('hex')}`)
-        .sort(),
-    };
+    return { stored: readPostings(segments), anew: readPostings([toTextSegment(1, anew)]) };
   });
 }
 
@@ -499,6 +503,45 @@ describe.each(DRIVERS)('with %s', (driver) => {
         ),
         { numRuns: KILLS, endOnFailure: true },
       );
+      expect(world.warnings.filter((message) => message.includes('damaged'))).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'memory_find equals a full scan after many rewrites and deletions, and segments stay few',
+    async () => {
+      const world = await openWorld(driver);
+      const user = 'rewriter';
+      const text = (n: number) =>
+        Array.from({ length: 12 }, (_, at) => WORDS[(n * 7 + at * (n % 5)) % WORDS.length]).join(
+          ' ',
+        );
+      const act = (tool: string, args: object) => call(world.core, user, tool, args);
+      const questions: Asked[] = [
+        { query: 'green tea garden', group: 'file', limit: 12 },
+        { query: 'gaarden', group: 'passage', limit: 12 },
+      ];
+      for (let n = 0; n < REWRITES; n += 1) {
+        const path = `user/${(n * 13) % REWRITTEN}.md`;
+        if (n % 11 === 10) {
+          await act('memory_delete', { path }).catch((error: unknown) => {
+            if (!(error instanceof MemoryError) || error.code !== 'FILE_NOT_FOUND') throw error;
+          });
+        } else await act('memory_write', { path, content: `${text(n)}\n\n- cup ${n}\n` });
+        if (n % 3 === 0) await world.index();
+      }
+      await world.index();
+      for (const question of questions) await compare(world, user, question);
+      await checkIndex(world, [`u:${user}`]);
+      const [opened] = await world.core.storage.index.snapshot((view) => view.open([`u:${user}`]));
+      expect(opened?.segments?.length).toBeLessThanOrEqual(8);
+      // What is purged has no copy left that does not count.
+      world.gate.isOpen = true;
+      await world.core.indexer.purge(`u:${user}`);
+      world.gate.isOpen = false;
+      for (const question of questions) await compare(world, user, question);
+      await checkIndex(world, [`u:${user}`]);
       expect(world.warnings.filter((message) => message.includes('damaged'))).toEqual([]);
     },
     LIMIT_MS,

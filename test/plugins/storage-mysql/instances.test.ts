@@ -3,8 +3,10 @@ import type { CoreConfig } from '../../../core/service.ts';
 import type { PageRequest } from '../../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
+import { Segment } from '../../../core/search/index/segment.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../../support/invariants.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
+import { readPostings, type WholeSegment } from '../../support/segments.ts';
 import { call } from '../../support/service.ts';
 import { inProcess, patient } from '../../support/targets.ts';
 import { mysql } from '../../support/databases.ts';
@@ -173,11 +175,14 @@ it('instances that index the same files at once leave the index as one would', a
   expect(await first.storage.files.countBehind()).toBe(0);
   const state = () =>
     first.storage.index.snapshot(async (view) => {
-      const keys = await view.listKeys('u:alice', '', 1_000);
-      const [opened] = await view.open(['u:alice'], keys);
-      return opened?.blobs
-        .map(({ key, part, bytes }) => [key, part, Buffer.from(bytes).toString('hex')])
-        .sort();
+      const scope = 'u:alice';
+      const [opened] = await view.open([scope]);
+      const segments: WholeSegment[] = [];
+      for (const { segment: id, head } of opened?.segments ?? []) {
+        const segment = Segment.read(id, head as Uint8Array) ?? expect.fail();
+        segments.push({ segment, blocks: await view.readAllBlocks({ scope, segment: id }) });
+      }
+      return readPostings(segments.sort((left, right) => left.segment.id - right.segment.id));
     });
   const together = await state();
   await first.storage.index.drop('u:alice');

@@ -16,6 +16,7 @@ import { runsOfPlugins } from './0014-runs-of-plugins.ts';
 import { stepsOfRuns } from './0015-steps-of-runs.ts';
 import { redactedTexts } from './0016-redacted-texts.ts';
 import { whatReverts } from './0017-what-reverts.ts';
+import { segments } from './0018-segments.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   stepsOfRuns,
   redactedTexts,
   whatReverts,
+  segments,
 ];

@@ -8,6 +8,7 @@ import type { Core } from '../../../../core/service.ts';
 import { hashText } from '../../../../core/files/content.ts';
 import { MemoryError } from '../../../../core/errors.ts';
 import { createIndexer } from '../../../../core/search/index/indexer.ts';
+import { weighSegment } from '../../../../core/search/index/segment.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
 import { gateIndex } from '../../../support/gated-index.ts';
 import { quiet } from '../../../support/quiet-log.ts';
@@ -80,7 +81,6 @@ describe('the indexer', () => {
             ` scope_id = (select scope_id from svc_scope where scope = 'u:alice')`,
         );
       }
-      await raw(`update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + other}`);
       await raw(`update svc_index_state set tokeniser_version = ${TOKENISER_VERSION + other}`);
       const found = async () => (await find(core, 'alice', 'green tea')).map(withoutTime);
       expect(await found()).toEqual(expected);
@@ -104,10 +104,6 @@ describe('the indexer', () => {
     await write(core, 'alice', 'user/a.md', '- green tea\n');
     await write(core, 'alice', 'user/b.md', '- green cup\n');
     await index();
-    await raw(
-      `update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + 1} where file_no =` +
-        ` (select min(file_no) from svc_index_doc)`,
-    );
     // So an earlier release marks a scope whose files are of several tokenisers.
     await raw('update svc_index_state set tokeniser_version = 0');
     const found = async () =>
@@ -185,7 +181,7 @@ describe('the indexer', () => {
     await write(core, 'alice', 'user/a.md', 'green tea\n');
     await write(core, 'alice', 'user/b.md', 'black tea\n');
     await index();
-    await raw(`update svc_posting set postings = x'ff' where term = 'tea'`);
+    await raw(`update svc_segment set head = x'ff'`);
     await write(core, 'alice', 'user/a.md', 'green cup\n');
     await index();
     expect(await core.storage.files.countBehind()).toBe(0);
@@ -197,8 +193,7 @@ describe('the indexer', () => {
     const { core, gate, index, raw } = await openFile();
     for (let n = 0; n < 12; n += 1) await write(core, `u${n % 4}`, `user/${n}.md`, `tea ${n}\n`);
     await index();
-    await raw(`delete from svc_posting where term = 'tea'`);
-    expect(await find(core, 'u1', 'tea')).toEqual([]);
+    await raw(`delete from svc_segment`);
     const told: [number, number][] = [];
     gate.isOpen = true;
     await core.indexer.reindex((done, total) => told.push([done, total]));
@@ -207,15 +202,14 @@ describe('the indexer', () => {
     expect(await find(core, 'u1', 'tea')).toHaveLength(3);
   });
 
-  it('updates files of many words one by one, and lets others have their turn meanwhile', async () => {
+  it('adds files of many words in several segments, and lets others have their turn meanwhile', async () => {
     const { core, index } = await openFile();
     const words = (letter: string) =>
       Array.from({ length: 10_000 }, (_, n) => `${letter}${n.toString(36)}x`).join(' ');
-    for (const letter of ['p', 'q', 'r']) {
-      await write(core, 'alice', `user/${letter}.md`, words(letter));
-    }
+    const letters = [...'bcdfghjklmnpqrvwz'];
+    for (const letter of letters) await write(core, 'alice', `user/${letter}.md`, words(letter));
     await write(core, 'alice', 'user/small.md', 'tea');
-    const update = vi.spyOn(core.storage.index, 'update');
+    const add = vi.spyOn(core.storage.index, 'add');
     let turns = 0;
     let isDone = false;
     const count = () => {
@@ -225,11 +219,12 @@ describe('the indexer', () => {
     setImmediate(count);
     await index();
     isDone = true;
-    // The small one comes along with one of the others.
-    const most = Math.max(...update.mock.calls.map(([, tasks]) => tasks.length));
-    expect(most).toBeLessThanOrEqual(2);
+    expect(add.mock.calls.length).toBeGreaterThan(1);
+    for (const [, segment] of add.mock.calls) {
+      expect(weighSegment(segment)).toBeLessThan(2 * 1024 * 1024);
+    }
     expect(turns).toBeGreaterThan(20);
-    for (const letter of ['p', 'q', 'r']) {
+    for (const letter of letters.slice(0, 3)) {
       const found = await find(core, 'alice', `${letter}7prx`);
       expect(found.map((one) => one.path)).toEqual([`user/${letter}.md`]);
     }
@@ -243,7 +238,9 @@ describe('the indexer', () => {
       listScopes: (after) => {
         const from = after === null ? 0 : Number(after.slice(2));
         return Promise.resolve(
-          [{ scope: `u:${from + 1}` as const, files: 1, format: null }].slice(from >= 900 ? 1 : 0),
+          [{ scope: `u:${from + 1}` as const, files: 1, format: null, copiedTo: null }].slice(
+            from >= 900 ? 1 : 0,
+          ),
         );
       },
       drop: async () => {
@@ -276,13 +273,13 @@ describe('updates side by side', () => {
       listStale: () => Promise.resolve(scopes.map((scope) => ({ scope, fileNo: 1, version: 1 }))),
       snapshot: () =>
         Promise.resolve([{ fileNo: 1, version: 1, path: 'a.md', content: 'tea' }] as never),
-      async update(scope) {
+      async add(scope) {
         begun.push(scope);
         // Either may be the first.
         if (begun.length === 2) haveBegun();
         await (scope === 'u:a' ? both : held);
         if (scope === 'u:a') throw new MemoryError('STORAGE_FULL');
-        return null;
+        return { outcome: 'dropping' };
       },
     });
     const indexer = createIndexer({ store, log: quiet });
@@ -304,7 +301,10 @@ function fakeStore() {
   const empty: IndexStore = {
     snapshot: unused,
     listStale: () => Promise.resolve([]),
-    update: unused,
+    add: unused,
+    merge: unused,
+    copy: unused,
+    removeOld: unused,
     drop: () => Promise.resolve(0),
     listScopes: () => Promise.resolve([]),
   };

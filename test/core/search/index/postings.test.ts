@@ -6,18 +6,16 @@ import {
   type FilePostings,
 } from '../../../../core/search/index/index-file.ts';
 import {
-  bucketOf,
   countPlaces,
   encodePostings,
-  FILES_PER_BUCKET,
   findStop,
   LENGTHS_TERM,
-  readFrames,
   rowTermOf,
-  replaceFiles,
 } from '../../../../core/search/index/postings.ts';
+import { readOldFrames, unpackTerms } from '../../../../core/search/index/old-postings.ts';
 import { PostingsList } from '../../../../core/search/index/postings-list.ts';
 import { encodeText, indexText } from '../../../support/index-text.ts';
+import { toOldPostings } from '../../../support/old-postings.ts';
 
 const positions = fc
   .array(fc.integer({ min: 0, max: MAX_POSITION }), { minLength: 1, maxLength: MAX_FREQUENCY })
@@ -88,94 +86,6 @@ describe('encodePostings', () => {
   });
 });
 
-describe('replaceFiles', () => {
-  const payload = fc.uint8Array({ minLength: 1, maxLength: 300 });
-  const steps = fc.array(
-    fc.tuple(fc.integer({ min: 0, max: FILES_PER_BUCKET - 1 }), fc.option(payload)),
-    { maxLength: 60 },
-  );
-
-  it('holds after any changes what the last change of each file said', () => {
-    fc.assert(
-      fc.property(steps, fc.integer({ min: 0, max: 1_000 }), (changes, bucket) => {
-        const expected = new Map<number, number[]>();
-        let blob: Uint8Array | null = null;
-        for (const [place, bytes] of changes) {
-          const file = bucket * FILES_PER_BUCKET + place;
-          const before: number[] | null = blob === null ? null : [...blob];
-          const next: Uint8Array | null = intact(replaceFiles(blob, [{ file, payload: bytes }]));
-          // What was given stays as it is: it may be a row of the database's cache.
-          expect(blob === null ? null : [...blob]).toEqual(before);
-          blob = next;
-          if (bytes === null) expected.delete(file);
-          else expected.set(file, [...bytes]);
-        }
-        if (blob === null) {
-          expect(expected.size).toBe(0);
-          return;
-        }
-        const held = blob;
-        const frames = readFrames(held, bucket) ?? expect.fail();
-        expect(frames.map(({ file }) => file)).toEqual(
-          [...expected.keys()].sort((left, right) => left - right),
-        );
-        for (const { file, start, end } of frames) {
-          expect(bucketOf(file)).toBe(bucket);
-          expect([...held.subarray(start, end)]).toEqual(expected.get(file));
-        }
-      }),
-    );
-  });
-
-  it('gives the same bytes for many files at once as for one after the other', () => {
-    const place = fc.integer({ min: 0, max: FILES_PER_BUCKET - 1 });
-    const once = fc.uniqueArray(fc.tuple(place, fc.option(payload)), { selector: ([at]) => at });
-    fc.assert(
-      fc.property(steps, once, (before, together) => {
-        const toChanges = (list: typeof before) =>
-          list.map(([file, bytes]) => ({ file, payload: bytes }));
-        const oneByOne = (start: Uint8Array | null, list: typeof before) =>
-          toChanges(list).reduce((blob, change) => intact(replaceFiles(blob, [change])), start);
-        const blob = oneByOne(null, before);
-        const ascending = toChanges(together).sort((left, right) => left.file - right.file);
-        expect(replaceFiles(blob, ascending)).toEqual(oneByOne(blob, together));
-      }),
-    );
-  });
-
-  it('refuses a file that is there or not against what is known of it', () => {
-    const blob = intact(
-      replaceFiles(null, [
-        { file: 3, payload: Uint8Array.of(1), isKnown: false },
-        { file: 5, payload: Uint8Array.of(2), isKnown: false },
-      ]),
-    );
-    const change = { payload: Uint8Array.of(9) };
-    const known = [
-      { ...change, file: 3, isKnown: true },
-      { ...change, file: 4, isKnown: false },
-    ];
-    expect(readFrames(intact(replaceFiles(blob, known)) ?? new Uint8Array(), 0)).toHaveLength(3);
-    for (const [file, isKnown] of [
-      [3, false],
-      [4, true],
-      [6, true],
-    ] as const) {
-      expect(replaceFiles(blob, [{ ...change, file, isKnown }])).toBe('damaged');
-    }
-  });
-
-  it('gives the same bytes whatever the order of the changes', () => {
-    const bytes = (file: number) => Uint8Array.of(file, 1, 2);
-    const build = (order: readonly number[]) =>
-      order.reduce<Uint8Array | null>(
-        (blob, file) => intact(replaceFiles(blob, [{ file, payload: bytes(file) }])),
-        null,
-      );
-    expect(build([5, 1, 63, 0])).toEqual(build([0, 1, 5, 63]));
-  });
-});
-
 describe('encodeFile', () => {
   it('gives every term of the file, and its lengths', () => {
     const text = '# The tea\n\nGreen tea is IT.\n\nIs it black tea or green cups?';
@@ -222,8 +132,8 @@ describe('a damaged blob', () => {
         decodePostings(blob);
         findStop(blob, 0, blob.length, '=the');
         countPlaces(blob, 0, blob.length);
-        readFrames(blob, 0);
-        replaceFiles(blob, [{ file: 3, payload: Uint8Array.of(1) }]);
+        readOldFrames({ term: 'tea', bucket: 0, bytes: blob });
+        unpackTerms(blob);
       }),
       { numRuns: 1_000 },
     );
@@ -232,7 +142,9 @@ describe('a damaged blob', () => {
   it('is found when it ends early', () => {
     const payload = encodePostings({ contexts: [], entries: [{ passage: 3, positions: [1, 5] }] });
     expect(decodePostings(payload, 0, payload.length - 1)).toBeNull();
-    const blob = intact(replaceFiles(null, [{ file: 3, payload }]));
-    expect(readFrames((blob ?? payload).slice(0, -1), 0)).toBeNull();
+    const [row] = toOldPostings(new Map([[3, new Map([['tea', payload]])]]));
+    if (row === undefined) return expect.fail();
+    expect(readOldFrames(row)).toMatchObject([{ file: 3 }]);
+    expect(readOldFrames({ ...row, bytes: row.bytes.slice(0, -1) })).toBeNull();
   });
 });

@@ -1,17 +1,11 @@
-import type { IndexBlob } from '../../../../core/contracts/storage.ts';
-import { groupBy } from '../../../../core/lists/group-by.ts';
 import type { IndexedFile } from '../../../../core/search/index/index-file.ts';
 import {
   openCollection,
   type ScopeIndex,
-  ScopeLengths,
+  type TermRow,
 } from '../../../../core/search/index/collection.ts';
-import {
-  bucketOf,
-  type FilePayloads,
-  LENGTHS_TERM,
-  replaceFiles,
-} from '../../../../core/search/index/postings.ts';
+import type { FilePayloads } from '../../../../core/search/index/postings.ts';
+import { readPlaces } from '../../../../core/search/index/segment.ts';
 import {
   parseQuery,
   type QueryUnit,
@@ -24,6 +18,12 @@ import {
   type Signals,
 } from '../../../../core/search/rank/rank.ts';
 import { encodeText, indexText } from '../../../support/index-text.ts';
+import {
+  joinLengths,
+  toTextSegment,
+  visitAll,
+  type WholeSegment,
+} from '../../../support/segments.ts';
 
 /**
  * Search without an index, in two ways: `searchTexts` reads all texts for each question and runs
@@ -48,34 +48,38 @@ export interface Result {
   signals: Signals;
 }
 
-/** How the rows of a scope's postings look after writing every file once. */
-export function storeScope(files: ReadonlyMap<number, IndexedFile>): IndexBlob[] {
-  const rows = new Map<string, IndexBlob>();
-  for (const [file, indexed] of files) {
-    for (const [key, payload] of encodeText(indexed)) {
-      const part = bucketOf(file);
-      const name = `${part} ${key}`;
-      const bytes = replaceFiles(rows.get(name)?.bytes ?? null, [{ file, payload }]);
-      if (bytes === 'damaged') throw new Error('What was just written is damaged.');
-      if (bytes !== null) rows.set(name, { key, part, bytes });
-    }
+/** The segments of a scope after writing every file once, a few at a time. */
+export function storeScope(files: ReadonlyMap<number, IndexedFile>): WholeSegment[] {
+  const all = [...files];
+  const segments: WholeSegment[] = [];
+  for (let at = 0; at < all.length; at += FILES_AT_ONCE) {
+    segments.push(toTextSegment(at + 1, all.slice(at, at + FILES_AT_ONCE)));
   }
-  return [...rows.values()];
+  return segments;
 }
 
-/** The rows of a scope, and its stale files. */
+const FILES_AT_ONCE = 3;
+
+/** The segments of a scope, and its stale files. */
 interface ScopeRows {
-  rows: readonly IndexBlob[];
+  rows: readonly WholeSegment[];
   replaced: ReadonlyMap<number, FilePayloads | null>;
 }
 
-/** What a search makes of a scope's rows. */
-export function toScopeIndex({ rows, replaced }: ScopeRows): ScopeIndex {
-  const byTerm = groupBy(rows, ({ key }) => key);
-  const lengths = ScopeLengths.from(byTerm.get(LENGTHS_TERM) ?? []);
-  if (lengths === null) throw new Error('The lengths are damaged.');
+/** What a search makes of a scope's segments. */
+export function toScopeIndex({ rows: segments, replaced }: ScopeRows): ScopeIndex {
+  const lengths = joinLengths(segments);
+  const rows = new Map<string, TermRow[]>();
+  for (const [part, whole] of segments.entries()) {
+    const fileAt = (place: number): number =>
+      lengths.counts(part, place) ? (whole.segment.files[place] ?? -1) : -1;
+    visitAll(whole, (term, bytes) => {
+      const row = { bytes, frames: () => readPlaces(bytes, fileAt) };
+      rows.set(term, [...(rows.get(term) ?? []), row]);
+    });
+  }
   const files = [...replaced].map(([file, payloads]) => [file, payloads && { payloads }] as const);
-  return { rows: byTerm, lengths, replaced: new Map(files) };
+  return { rows, lengths, replaced: new Map(files) };
 }
 
 /** The product's ranking over texts that were read this moment. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openCollection, ScopeLengths } from '../../../../core/search/index/collection.ts';
-import { type FilePayloads, LENGTHS_TERM } from '../../../../core/search/index/postings.ts';
+import { openCollection } from '../../../../core/search/index/collection.ts';
+import type { FilePayloads } from '../../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../../core/search/rank/query.ts';
 import { rankCollection, type RankOptions } from '../../../../core/search/rank/rank.ts';
 import { sumSignals } from '../../../support/sum-signals.ts';
@@ -408,28 +408,20 @@ describe('any collection', () => {
 
 describe('openCollection', () => {
   const file = indexText('green tea', 'a.md');
-  const rows = storeScope(new Map([[0, file]]));
+  const whole = toScopeIndex({ rows: storeScope(new Map([[0, file]])), replaced: new Map() });
 
   it('tells that postings of a file without lengths are damaged', async () => {
-    const damaged = rows.filter(({ key }) => key !== LENGTHS_TERM);
-    const collection = openCollection([toScopeIndex({ rows: damaged, replaced: new Map() })]);
+    const { lengths } = toScopeIndex({ rows: [], replaced: new Map() });
+    const collection = openCollection([{ ...whole, lengths }]);
     await rankCollection(parseQuery('tea'), collection, FILES);
     expect([...collection.damaged]).toEqual([0]);
   });
 
   it('tells that postings of passages beyond the file are damaged', async () => {
     const longer = storeScope(new Map([[0, indexText('tea\n\ntea\n\ntea', 'a.md')]]));
-    const mixed = [
-      ...rows.filter(({ key }) => key === LENGTHS_TERM),
-      ...[...longer].filter(({ key }) => key !== LENGTHS_TERM),
-    ];
-    const collection = openCollection([toScopeIndex({ rows: mixed, replaced: new Map() })]);
+    const { rows } = toScopeIndex({ rows: longer, replaced: new Map() });
+    const collection = openCollection([{ ...whole, rows }]);
     await rankCollection(parseQuery('tea'), collection, FILES);
     expect([...collection.damaged]).toEqual([0]);
-  });
-
-  it('tells that a file with two lengths is damaged', () => {
-    const twice = [...rows, ...rows.filter(({ key }) => key === LENGTHS_TERM)];
-    expect(ScopeLengths.from(twice.filter(({ key }) => key === LENGTHS_TERM))).toBeNull();
   });
 });

@@ -401,14 +401,8 @@ function onVectors(name: string, run: (bench: VectorBench) => Promise<void>): St
       async remove(scope, path) {
         await write(storage, { scope, path }, null);
         const tasks = await storage.index.listStale(9);
-        await storage.index.update(scope, tasks, () =>
-          Promise.resolve({
-            format: 1,
-            blobs: [],
-            entries: [],
-            removed: tasks.map(({ fileNo }) => fileNo),
-          }),
-        );
+        const removed = tasks.map(({ fileNo }) => fileNo);
+        await storage.index.add(scope, { ...SEGMENT, marks: tasks, passages: [], removed });
       },
       async embedAll(key, sign = 1) {
         await vectors.enqueue(key, 99);
@@ -444,12 +438,13 @@ async function index(
   const [task] = (await storage.index.listStale(9)).filter((each) => each.scope === scope);
   if (task === undefined) assert.fail('A written file is not stale.');
   assert.equal(task.version, version);
-  const passages = texts === null ? {} : { passages: toHashes(texts) };
-  const entry = { fileNo: task.fileNo, version, bytes: Buffer.alloc(0), ...passages };
-  await storage.index.update(scope, [task], () =>
-    Promise.resolve({ format: 1, blobs: [], entries: [entry], removed: [] }),
-  );
+  const { fileNo } = task;
+  const passages = texts === null ? [] : [{ fileNo, version, hashes: toHashes(texts) }];
+  await storage.index.add(scope, { ...SEGMENT, marks: [task], passages, removed: [] });
 }
+
+/** Vectors do not look into it. */
+const SEGMENT = { format: 1, files: 1, head: Buffer.from('head'), blocks: [] };
 
 async function look(
   storage: Storage,
@@ -458,7 +453,7 @@ async function look(
   known: KnownVectors | null,
 ): Promise<ScopeVectors & { known: KnownVectors }> {
   return await storage.index.snapshot(async (view) => {
-    const [opened] = await view.open(isOpenable(scope) ? [scope] : [], []);
+    const [opened] = await view.open(isOpenable(scope) ? [scope] : []);
     const indexGeneration = opened?.state.generation ?? 0;
     const read = await view.vectors?.(scope, { model: key, indexGeneration, known });
     if (read === undefined)
