@@ -109,7 +109,7 @@ describe.each([
     const { json: undone } = await first.admin('POST', `dream/runs/${id}/revert`, {});
     expect(undone).toMatchObject({ state: 'completed', outcome: 'reverted', left: [] });
     expect(await readThree(first)).toEqual(BEFORE);
-    expect(await first.read('alice', 'user/dream-log.md')).toBeNull();
+    expect(await first.read('alice', 'user/dream-log.md')).toContain(`\n- revert of run ${id}\n`);
   });
 });
 
