@@ -318,10 +318,12 @@ describe('undoing a run', () => {
     const run = await service.dream('alice');
     const answer = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(answer.json).toMatchObject({ outcome: 'reverted', left: [] });
-    expect(answer.json.reverted).toHaveLength(3);
+    expect(answer.json.reverted).toHaveLength(2);
     expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
     expect(await service.read('alice', 'user/index.md')).toBe(INDEX);
-    expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
+    const log = await service.read('alice', 'user/dream-log.md');
+    expect(log).toContain(`\n- run ${run.id}\n`);
+    expect(log).toContain(`\n- revert of run ${run.id}\n`);
     const users = await service.admin('GET', 'dream/users');
     expect(users.json.items[0].skipReason).toBe('no_change');
     const again = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
@@ -362,30 +364,44 @@ describe('undoing a run', () => {
       const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
       expect(json).toMatchObject({ outcome: 'reverted', left: [] });
       expect(await service.read('alice', 'user/inbox.md')).toBe(content);
+      const log = await service.read('alice', 'user/dream-log.md');
+      expect(log).toMatch(new RegExp(`\n- revert of run ${run.id}\n$`));
     }
-    expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
   });
 
-  it('leaves what somebody changed since, and says so', async () => {
+  it('takes its own lines out of a file that somebody wrote since', async () => {
     const service = await openWithMemory();
     service.say(everyKind);
     const run = await service.dream('alice');
     const changed = `${await service.read('alice', 'user/index.md')}- Mine.\n`;
     await service.write('alice', 'user/index.md', changed);
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(await service.read('alice', 'user/index.md')).toBe(`${INDEX}- Mine.\n`);
+    expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
+  });
+
+  it('leaves the lines that somebody changed since, and says so', async () => {
+    const service = await openWithMemory();
+    service.say(everyKind);
+    const run = await service.dream('alice');
+    const dreamed = (await service.read('alice', 'user/index.md')) ?? '';
+    const changed = dreamed.replaceAll(/^(- .*)$/gm, '$1 So it is.');
+    await service.write('alice', 'user/index.md', changed);
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json.outcome).toBe('partial');
     expect(json.left).toEqual([
       {
         path: 'users/alice/index.md',
-        outcome: 'changed_since',
-        why: expect.stringContaining('agent wrote version 3'),
+        outcome: 'conflict',
+        why: expect.stringContaining('agent changed'),
       },
     ]);
     expect(await service.read('alice', 'user/index.md')).toBe(changed);
     expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
   });
 
-  it('keeps lines in the file that took them, while the one that gave them was changed', async () => {
+  it('keeps lines in the file that took them, while they were changed there', async () => {
     const service = await openDreams();
     const a = '# Inbox\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
     await service.write('bob', 'user/inbox.md', a);
@@ -405,13 +421,16 @@ describe('undoing a run', () => {
     }));
     const run = await service.dream('bob');
     expect(run.filesTouched).toBe(2);
-    await service.write('bob', 'user/inbox.md', '# Inbox\n\n- Uses Emacs at work.\n');
+    const theirs =
+      '# Projects\n\n- Decided on Redis in 2023.\n- Decided on Kafka in 2024, finally.\n';
+    await service.write('bob', 'user/projects.md', theirs);
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json.left.map((it: { path: string }) => it.path).sort()).toEqual([
       'users/bob/inbox.md',
       'users/bob/projects.md',
     ]);
-    expect(await service.read('bob', 'user/projects.md')).toContain('Kafka in 2024');
+    expect(await service.read('bob', 'user/projects.md')).toBe(theirs);
+    expect(await service.read('bob', 'user/inbox.md')).not.toContain('Kafka');
   });
 });
 
