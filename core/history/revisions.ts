@@ -212,7 +212,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       const revision = await find(id);
       const expected = ifVersion === undefined ? undefined : { revision, version: ifVersion };
       const selected = await readList(storage, [revision.id]);
-      const reverting = { ...options, expected, knownErasure, caller, hasDiffs: true };
+      const reverting = { ...options, expected, knownErasure, caller, isOne: true };
       const { dryRun, files } = await revertWrites(parts, selected, reverting);
       const answered = files.map((file) => ({ ...file, unchanged: file.outcome === 'unchanged' }));
       const own = toPhysicalPath(revision);

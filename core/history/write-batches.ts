@@ -39,6 +39,8 @@ export function leave<Kind extends FileOutcome['outcome']>(
 
 /** How batches are planned and written. */
 export interface BatchWork<Unit, Outcome> {
+  /** Whether what refuses the files of a unit is thrown. By default they are `refused`. */
+  throwsRefusals?: boolean;
   /** Plans the files of a unit; called again when one of them was written meanwhile. */
   plan(unit: Unit): Promise<Plan<Outcome>[]>;
   /**
@@ -124,6 +126,7 @@ export async function writeBatch<Unit, Outcome extends FileOutcome>(
         continue;
       }
       if (units.length === 1) {
+        if (work.throwsRefusals === true) throw error;
         return plans.map(({ outcome, restoration }) =>
           restoration === null
             ? outcome

@@ -43,8 +43,8 @@ export interface RevertOptions {
   dryRun?: boolean | undefined;
   onConflict?: RevertRequest['onConflict'] | undefined;
   resolutions?: RevertRequest['resolutions'] | undefined;
-  /** Whether files have their diffs also where they are written. */
-  hasDiffs?: boolean;
+  /** One revision alone: its files have diffs also where they are written, and a refusal is thrown. */
+  isOne?: boolean;
   knownErasure: number;
   caller: AuditCaller;
   links?: readonly RevertLink[];
@@ -79,6 +79,7 @@ export async function revertWrites(
   await checkResolutions(planner, units, options.resolutions);
   const files: RevertedFile[] = [];
   const work: BatchWork<Unit, RevertedFile> = {
+    throwsRefusals: options.isOne === true,
     plan: (unit) => planUnit(planner, unit),
     async write(restorations, written, outcomes) {
       const isLast = written.at(-1) === units.at(-1);
@@ -145,9 +146,9 @@ interface Planner {
 
 function createPlanner(
   parts: HistoryParts,
-  { resolutions, onConflict = 'skip', dryRun, hasDiffs, expected }: RevertOptions,
+  { resolutions, onConflict = 'skip', dryRun, isOne, expected }: RevertOptions,
 ): Planner {
-  const diffs = dryRun === true || hasDiffs === true ? createDiffBudget() : null;
+  const diffs = dryRun === true || isOne === true ? createDiffBudget() : null;
   const redactions = new Map<ScopeKey, number | undefined>();
   let held: ReadonlySet<string> = new Set();
   const options: PlanOptions = {
