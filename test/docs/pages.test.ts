@@ -71,8 +71,8 @@ describe.each(prose)('%s', (page) => {
       .filter((line) => line !== '');
     const fences = lines.flatMap((line, index) => (line.startsWith('```') ? [index] : []));
     for (const opening of fences.filter((_, index) => index % 2 === 0)) {
-      // Commands to type, and memory itself, stand on their own; code does not.
-      if (['```sh', '```diff', '```markdown'].includes(lines[opening] ?? '')) continue;
+      // Commands to type, pictures, and memory itself, stand on their own; code does not.
+      if (['```sh', '```text', '```diff', '```markdown'].includes(lines[opening] ?? '')) continue;
       expect(lines[opening - 1], 'a code block without a marker').toMatch(/^<!-- snippet: /);
     }
   });
