@@ -12,7 +12,7 @@ import { MemoryError, toMemoryError } from '../errors.ts';
 import { chunk } from '../lists/group-by.ts';
 import { indexFile } from '../search/index/index-file.ts';
 import { encodeFile, LENGTHS_TERM } from '../search/index/postings.ts';
-import { openSegments, visitTerms } from '../search/index/scope-segments.ts';
+import { openSegments, visitTerms } from '../search/index/read-segments.ts';
 import { createSearchCaches } from '../search/search-caches.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { hashBase } from '../history/chain.ts';

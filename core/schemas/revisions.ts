@@ -187,7 +187,7 @@ export const RedactTextRequest = strictObject({
   ),
   lines: Type.Optional(
     Type.String({
-      pattern: '^[1-9]\d{0,8}(?:-[1-9]\d{0,8})?$',
+      pattern: '^[1-9][0-9]{0,8}(?:-[1-9][0-9]{0,8})?$',
       description: 'The lines that are the text, as 3 or 3-5. Together 4 to 4,096 characters.',
     }),
   ),

@@ -20,13 +20,8 @@ import {
 } from './index/collection.ts';
 import { toLengthsParts, toTermRow } from './index/old-postings.ts';
 import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
-import {
-  openSegments,
-  type OpenScope,
-  readTerms,
-  type ScopeSegments,
-  visitTerms,
-} from './index/scope-segments.ts';
+import { openSegments, type OpenScope, readTerms, visitTerms } from './index/read-segments.ts';
+import { type ScopeSegments } from './index/scope-segments.ts';
 import type { TokenisedFile } from './index/tokenised-files.ts';
 import { ReadText, type SearchCaches } from './search-caches.ts';
 import { TOKENISER_VERSION } from './text/tokenise.ts';

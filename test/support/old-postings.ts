@@ -3,7 +3,7 @@ import type { OldPosting, Storage } from '../../core/contracts/storage.ts';
 import { ByteWriter } from '../../core/encoding/byte-writer.ts';
 import { bucketOf } from '../../core/search/index/old-postings.ts';
 import { type FilePayloads, LENGTHS_TERM } from '../../core/search/index/postings.ts';
-import { openSegments, visitTerms } from '../../core/search/index/scope-segments.ts';
+import { openSegments, visitTerms } from '../../core/search/index/read-segments.ts';
 import { createSearchCaches } from '../../core/search/search-caches.ts';
 import { toScopeId } from '../../core/storage/schema/scope-id.ts';
 import { createPause } from '../../core/time/pause.ts';
@@ -28,7 +28,7 @@ export function toOldPostings(files: ReadonlyMap<number, FilePayloads>): OldPost
 }
 
 /** The list of a file's terms as earlier versions stored it; their hashes are not read any more. */
-export function packOldTerms(payloads: FilePayloads): Buffer {
+function packOldTerms(payloads: FilePayloads): Buffer {
   const terms = [...payloads].map(([term]) => term);
   const head = Buffer.alloc(4 + 8 * terms.length);
   head.writeUInt32BE(terms.length, 0);
