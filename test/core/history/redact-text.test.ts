@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RedactTextAnswer, RedactTextRequest } from '../../../core/contracts/admin.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
+import { asAdmin, serveCore } from '../http/serve.ts';
 import { rejection } from '../../support/rejection.ts';
 import { dreamRunRow, eventRow, makeId, makeTraceId, sha256 } from '../../support/rows.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -415,4 +416,14 @@ describe('a text that is redacted', () => {
       await expectSound(core);
     },
   );
+});
+
+it('takes lines by numbers of several digits, over HTTP', async () => {
+  const { core, request } = await serveCore();
+  const content = Array.from({ length: 12 }, (_, at) => `line ${at + 1}\n`).join('');
+  const { result } = await call(core, 'alice', 'memory_write', { path: 'user/notes.md', content });
+  const body = { revisionId: result['revisionId'], lines: '10-12', reason, dryRun: true };
+  const { status, json } = await request('POST', '/v1/admin/redact', { headers: asAdmin, body });
+  expect([status, json.files]).toMatchObject([200, [{ path, current: true }]]);
+  expect(json.files[0].lines).toMatchObject([{ version: 1, line: 10 }]);
 });
