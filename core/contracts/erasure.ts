@@ -6,9 +6,12 @@ export type RowCounts = Readonly<Record<string, number>>;
 /** Removes content for good. Optional for a driver: without it nothing can be redacted or erased. */
 export interface ErasureStore {
   /**
-   * What an instance learns of erasures at one moment: the latest number, each scope whose number is
-   * greater than `after`, ascending (none for `null`), and the holds of erasures. With them the writes
-   * that operators have stopped, also those whose time is over, and the database's clock if there are any.
+   * Reads, at one moment:
+   *
+   * - the number of the latest erasure, and each scope with a number greater than `after`, in ascending
+   *   order; no scope if `after` is `null`;
+   * - the holds of erasures;
+   * - all freezes, also those that are over; if there is one, the time of the database's clock, too.
    */
   look(after: number | null): Promise<{
     latest: number;

@@ -160,8 +160,8 @@ async function findOldest(history: History, path: FileKey): Promise<RevisionReco
 const PRUNED = -1;
 
 /**
- * Maps the index of each revert to the index of the revision whose content it restored. One that kept
- * what others wrote made a new content.
+ * Maps the index of each revert to the index of the revision whose content it restored. A revert that
+ * was merged with later writes restored no earlier content, and is not in the map.
  */
 export function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
   const restored = new Map<number, number>();

@@ -75,13 +75,13 @@ export interface Unit<S extends Step> {
 const MAX_COMPARED = 4_000_000;
 
 /**
- * The lines of a file on the way back from its present content, write by write. All lines that matter
- * stand in one list: those of the present content, and those of the older content that were taken out
- * since, each where it stood. So a line that is taken out, or put back, has its place, whatever was
- * written around it. Lines are matched through the recorded hunks.
+ * Walks a file back from its present content, write by write, with all lines in one list: the lines of
+ * the present content, and lines of older contents that later writes removed. Each removed line stays
+ * at its old place, so it can be put back there, whatever was written around it. Lines are matched by
+ * the recorded hunks, never by a new diff.
  *
- * A line that no older version has, and that is not there now, leaves the list: it has at most the
- * lines of two contents.
+ * A line leaves the list once neither the present content nor an older one has it. So the list never
+ * has more lines than two contents together.
  */
 export class Weave<S extends Step> {
   /** Stands before the first line. */

@@ -30,8 +30,8 @@ export interface Runs {
   /** Begins a run and resolves when it has ended; with `null` if the user is not due any more. */
   schedule(userId: string, settings: DreamSettings): Promise<RunRecord | null>;
   /**
-   * Begins a run that a person asked for. Resolves once it is queued, before it ends. Throws
-   * `WRITES_FROZEN` while writes are stopped, unless it is a dry run.
+   * Begins a run that a person asked for. Resolves once it is queued, before it ends. While writes are
+   * stopped, it throws `WRITES_FROZEN`; a dry run is allowed.
    */
   request(
     userId: string,

@@ -184,7 +184,8 @@ export class Merge<S extends UndoStep = UndoStep> {
   #putBackRemoved(unit: Unit<S>): Line<S>[] {
     const { step, older, previous, next } = unit;
     const missing = older.filter(({ found }) => found === null);
-    // A revert put back what there was to put back: other lines had writers whose writes it took back.
+    // An earlier revert of this write put back every line that it could. It left out only lines whose
+    // own writes it took back at the same time.
     if (missing.length > 0 && this.isReverted(step)) return this.#weave.pass(unit);
     // Lines of others, which stay whatever else is undone.
     if (missing.length > 0 && hasSame(previous, next, missing)) {

@@ -36,7 +36,7 @@ export function freezesRoutes({ freezes }: Pick<Core, 'freezes'>): RouteDefiniti
       path: '/v1/admin/freezes/:id',
       summary: 'Allow writes again',
       description:
-        'Ends a freeze before its time, and answers with it. Writes that another freeze stops stay stopped.',
+        'Ends a freeze early, and returns it. If another freeze stops the same writes, they stay stopped.',
       resultSchema: AdminFreeze,
       errorCodes: ['FREEZE_NOT_FOUND'],
       handle: (request) => freezes.thaw(request.params['id'] ?? '', toCaller(request)),

@@ -62,8 +62,9 @@ const HASH_BYTES = 8;
 const SEPARATOR = '\n';
 
 /**
- * The terms that an earlier version listed for a file: their number (uint32), a hash of 64 bits for
- * each, and the terms in UTF-8, joined by line ends. `null` if they are damaged.
+ * Reads the list of a file's terms, as schema 17 and older stored it: the number of terms (uint32), a
+ * hash of 64 bits for each, and then the terms in UTF-8, joined by line ends. Returns `null` if it is
+ * damaged.
  */
 export function unpackTerms(packed: Uint8Array): readonly string[] | null {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);

@@ -32,8 +32,8 @@ const PREPARED_FILES = 4;
 const BURST_REST = 24;
 
 /**
- * Files that were written or read while their index is stale, for searches and for the indexer: each
- * text is tokenised once. A file is found only by the hash of its current text.
+ * Tokenised files whose index is stale. Searches and the indexer share them, so that each text is
+ * tokenised once. The key is the hash of the text: an older text of the file is never returned.
  */
 export class TokenisedFiles {
   readonly #kept = new LRUCache<string, TokenisedFile>({ maxSize: FILE_BYTES });

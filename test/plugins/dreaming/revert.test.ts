@@ -149,7 +149,7 @@ describe('undoing runs', () => {
     expect(after.startsWith(mine)).toBe(true);
     expect(entriesIn(after)).toEqual([...ids, `revert of ${ids[0]}`]);
     expect(after).toContain('- user/inbox.md: reverted\n');
-    // The form stays that of a log: a blank line before each entry, none at the end.
+    // The log keeps its format: a blank line before each entry, and none at the end.
     expect(after.split(/\n\n(?=## )/)).toHaveLength(4);
     expect(after.endsWith('\n\n')).toBe(false);
   });
