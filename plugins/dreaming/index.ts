@@ -2,11 +2,12 @@ import type { Plugin } from '../../core/contracts/plugin.ts';
 import { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { dreamRoutes } from './routes/list.ts';
 import { createRuns, type Runs } from './runs.ts';
-import { createScheduler, type Scheduler, type TickReport } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+import type { TickReport } from './tick.ts';
 import { createSettings } from './settings.ts';
 
 export { PROMPT_VERSION } from './prompt.ts';
-export type { TickReport } from './scheduler.ts';
+export type { TickReport } from './tick.ts';
 
 /** What only the configuration sets. The other settings change while the service runs. */
 export interface DreamingOptions {

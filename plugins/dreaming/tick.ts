@@ -1,0 +1,151 @@
+import type { Host, PluginRuns } from '../../core/contracts/plugin.ts';
+import type { RunUser } from '../../core/contracts/runs.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { ownerOf } from '../../core/plugin.ts';
+import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
+import { judgeUser, type SkipReason } from './eligibility.ts';
+import { claimLease, type RenewedLease } from './lease.ts';
+import { isFrozen } from './run.ts';
+import type { Runs } from './runs.ts';
+import type { DreamSettings, SettingsReader } from './settings.ts';
+
+const TICK_LEASE = 'dream-tick';
+const PAGE = 200;
+
+/** The result of a tick. */
+export interface TickReport {
+  /** Why the tick looked at no user; `null` if it did. */
+  skipped: 'disabled' | 'another_instance' | 'model_not_configured' | null;
+  /** Users with changes. */
+  changed: number;
+  /** Runs that were begun. */
+  runs: number;
+  /** Users with changes for whom no run began, by reason. */
+  reasons: Partial<Record<SkipReason, number>>;
+}
+
+/** What a tick works with. */
+export interface TickParts {
+  host: Host;
+  dreams: PluginRuns;
+  settings: SettingsReader;
+  runs: Runs;
+  breaker: CircuitBreaker;
+  /** The service stops: no further run is begun. */
+  isStopping(): boolean;
+}
+
+/** Makes the work of a tick: it begins runs of the users that are due, and resolves when they have ended. */
+export function createTick(parts: TickParts): () => Promise<TickReport> {
+  const { host, runs } = parts;
+  let isStandingBy = false;
+
+  return async () => {
+    const report: TickReport = { skipped: null, changed: 0, runs: 0, reasons: {} };
+    const settings = await parts.settings.read();
+    await runs.recover(settings.dream_waiting_days);
+    if (!settings.dream_enabled) {
+      host.log.info({}, 'dreaming is switched off: nothing is dreamed');
+      return { ...report, skipped: 'disabled' };
+    }
+    if (host.models.model === null) {
+      host.log.info({}, 'no model is configured: nothing is dreamed');
+      return { ...report, skipped: 'model_not_configured' };
+    }
+    // One instance at a time goes through the users, so that its limit of runs is the limit of all.
+    const lease = await claimLease(host, TICK_LEASE, {
+      // The longest step is the run of one user.
+      patienceMs: settings.dream_run_timeout_seconds * 1_000,
+    });
+    if (lease === null) {
+      if (!isStandingBy) host.log.info({}, 'another instance looks for users to dream of');
+      isStandingBy = true;
+      return { ...report, skipped: 'another_instance' };
+    }
+    isStandingBy = false;
+    try {
+      await Promise.race([dreamAll(parts, settings, report, lease), failWhenLost(lease)]);
+    } finally {
+      await lease.release();
+    }
+    if (report.runs === 0) {
+      const { changed, reasons } = report;
+      host.log.info({ changed, reasons }, 'no user is to be dreamed: the tick is skipped');
+    } else {
+      host.log.info({ ...report }, 'a dream tick ended');
+    }
+    return report;
+  };
+}
+
+/** Goes through the users with changes, with as many runs at once as the settings allow. */
+async function dreamAll(
+  parts: TickParts,
+  settings: DreamSettings,
+  report: TickReport,
+  { signal: lost, noteProgress }: RenewedLease,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const isOver = () => parts.isStopping() || lost.aborted;
+  let users: readonly RunUser[] = [];
+  do {
+    const after = users.at(-1)?.scope ?? null;
+    users = await parts.dreams.changedUsers({ after, limit: PAGE });
+    noteProgress();
+    for (const user of users) {
+      if (isOver()) break;
+      report.changed += 1;
+      const reason = judge(parts, settings, user);
+      if (reason !== null) {
+        report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;
+        continue;
+      }
+      const work = dreamOne(parts, settings, report, ownerOf(user.scope)).finally(() => {
+        noteProgress();
+        running.delete(work);
+      });
+      running.add(work);
+      if (running.size >= settings.dream_concurrency) await Promise.race(running);
+    }
+  } while (users.length === PAGE && !isOver());
+  await Promise.all(running);
+}
+
+/** Judged for each user, since the model may have begun to fail meanwhile. */
+function judge({ host, breaker }: TickParts, settings: DreamSettings, user: RunUser) {
+  return judgeUser(user, {
+    settings,
+    now: host.now(),
+    hasModel: true,
+    isModelResting: breaker.pauseMs > 0,
+    isFrozen: (userId) => isFrozen(host, userId),
+  });
+}
+
+async function dreamOne(
+  { host, runs }: TickParts,
+  settings: DreamSettings,
+  report: TickReport,
+  userId: string,
+): Promise<void> {
+  try {
+    const run = await runs.schedule(userId, settings);
+    if (run === null) report.reasons.in_flight = (report.reasons.in_flight ?? 0) + 1;
+    else report.runs += 1;
+  } catch (error) {
+    host.log.warn({ code: toMemoryError(error).code }, 'a dream run could not begin');
+  }
+}
+
+/** Rejects once the lease is lost, so that the next tick need not wait for work that hangs. */
+async function failWhenLost({ signal }: RenewedLease): Promise<never> {
+  return await new Promise((_resolve, reject) => {
+    const fail = () =>
+      reject(
+        new MemoryError('RUN_STATE', 'The lease of the tick was lost.', {
+          details: { reason: 'lease_lost' },
+        }),
+      );
+    signal.addEventListener('abort', fail, { once: true });
+  });
+}
