@@ -257,7 +257,7 @@ interface CallConfig {
 }
 
 /** What the run of a graph is known by: the id that its caller gave it, else its own object. */
-function runOf({ configurable, metadata, control }: CallConfig): BoundCall['run'] {
+export function runOf({ configurable, metadata, control }: CallConfig): BoundCall['run'] {
   const id = configurable?.['run_id'] ?? metadata?.['run_id'];
   return typeof id === 'string' ? id : control;
 }

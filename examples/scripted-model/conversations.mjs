@@ -83,6 +83,41 @@ export const OF_TWO_MEMORIES = [
 ];
 
 /**
+ * The first two, of an agent that works with files.
+ *
+ * @type {typeof CONVERSATIONS}
+ */
+export const IN_FILES = [
+  {
+    prompt: 'I have given up coffee: I drink tea now. Please remember that.',
+    turns: [
+      {
+        calls: [
+          {
+            name: 'write_file',
+            arguments: {
+              file_path: '/memories/profile.md',
+              content: '# Profile\n\n- Drinks tea; gave up coffee.\n',
+            },
+          },
+        ],
+      },
+      { text: 'I will remember that you drink tea.' },
+    ],
+  },
+  {
+    prompt: 'What may I offer my guest, who drinks what I drink?',
+    turns: [
+      { calls: [{ name: 'grep', arguments: { pattern: 'rinks', path: '/memories/' } }] },
+      (answers) => {
+        const [, line = 'I do not know.'] = /: - (.*)/.exec(answers.at(-1)?.text ?? '') ?? [];
+        return { text: `Tea: "${line}"` };
+      },
+    ],
+  },
+];
+
+/**
  * @param {unknown} _answers
  * @param {any} body
  */
