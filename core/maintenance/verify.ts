@@ -495,8 +495,8 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
     }
     await pause();
   }
-  const all = { prefix: '', pause };
-  const isIntact = await visitTerms(view, { scope, segments }, all, (term, row) => {
+  const all = { prefix: '', ...options };
+  const isIntact = await visitTerms(view, segments, all, (term, row) => {
     const frames = row.frames();
     if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
     for (const { file, start, end } of frames ?? []) {

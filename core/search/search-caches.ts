@@ -3,6 +3,7 @@ import type { ScopeKey } from '../contracts/records.ts';
 import type { IndexFileKey, IndexText } from '../contracts/storage.ts';
 import { inSlices, type Pause } from '../time/pause.ts';
 import type { PassageVectors } from './embedding/passage-vectors.ts';
+import type { Block } from './index/block.ts';
 import type { ScopeSegments } from './index/scope-segments.ts';
 import type { Segment } from './index/segment.ts';
 import { TokenisedFiles } from './index/tokenised-files.ts';
@@ -12,15 +13,15 @@ import { type Passage, splitInSteps } from './text/passages.ts';
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 /** The limit for decoded lengths of passages, in bytes. A search needs those of a whole scope. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
-/** The limit for postings of terms, in bytes. */
-const TERM_BYTES = 16 * 1024 * 1024;
+/** The limit for blocks of postings, in bytes. */
+const BLOCK_BYTES = 16 * 1024 * 1024;
 /** The limit for texts of found files with their passages, in bytes. */
 const TEXT_BYTES = 32 * 1024 * 1024;
 /** The limit for vectors of passages, in bytes. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 
 /**
- * Data that searches keep for later ones. A segment and its postings never change, nor does the text of
+ * Data that searches keep for later ones. A segment and its blocks never change, nor does the text of
  * a version of a file: an entry is valid wherever its key is.
  */
 export interface SearchCaches {
@@ -29,15 +30,12 @@ export interface SearchCaches {
   segments: LRUCache<string, Segment>;
   /** By scope: its segments at one generation. */
   scopes: LRUCache<ScopeKey, ScopeSegments>;
-  /** By scope and term: for each segment that was looked into, the postings of the term. */
-  terms: LRUCache<string, TermPostings>;
+  /** By scope, segment and number. */
+  blocks: LRUCache<string, Block>;
   texts: TextCache;
   /** By model and scope. */
   vectors: LRUCache<string, PassageVectors>;
 }
-
-/** By segment: the frames of a term, in one or more parts; none where no file has the term. */
-export type TermPostings = ReadonlyMap<number, readonly Uint8Array[]>;
 
 /** Makes empty caches with their limits. `listsPassages`: whether vectors of passages are wanted. */
 export function createSearchCaches({ listsPassages = false } = {}): SearchCaches {
@@ -45,25 +43,11 @@ export function createSearchCaches({ listsPassages = false } = {}): SearchCaches
     files: new TokenisedFiles({ listsPassages }),
     segments: new LRUCache({ maxSize: SEGMENT_BYTES, sizeCalculation: ({ bytes }) => bytes }),
     scopes: new LRUCache({ maxSize: LENGTHS_BYTES, sizeCalculation: ({ bytes }) => bytes }),
-    terms: new LRUCache({ maxSize: TERM_BYTES, sizeCalculation: weighPostings }),
+    blocks: new LRUCache({ maxSize: BLOCK_BYTES, sizeCalculation: ({ size }) => size }),
     texts: new TextCache(),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };
 }
-
-function weighPostings(postings: TermPostings): number {
-  let bytes = ROW_WEIGHT;
-  for (const parts of postings.values()) {
-    bytes += SEGMENT_WEIGHT;
-    for (const part of parts) bytes += part.length + PART_WEIGHT;
-  }
-  return bytes;
-}
-
-/** The memory that a term's entry needs, for itself, for each segment, and for each part's buffer. */
-const ROW_WEIGHT = 250;
-const SEGMENT_WEIGHT = 60;
-const PART_WEIGHT = 150;
 
 /** Texts of found files, by scope, number and version. */
 class TextCache {

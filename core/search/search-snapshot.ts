@@ -16,12 +16,12 @@ import {
   type CollectionFile,
   openCollection,
   type ScopeIndex,
-  ScopeLengths,
 } from './index/collection.ts';
 import { toLengthsParts, toTermRow } from './index/old-postings.ts';
 import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
-import { openSegments, type OpenScope, readTerms, visitTerms } from './index/read-segments.ts';
-import { type ScopeSegments } from './index/scope-segments.ts';
+import { openSegments, readTerms, visitTerms } from './index/read-segments.ts';
+import { ScopeLengths } from './index/scope-lengths.ts';
+import type { ScopeSegments } from './index/scope-segments.ts';
 import type { TokenisedFile } from './index/tokenised-files.ts';
 import { ReadText, type SearchCaches } from './search-caches.ts';
 import { TOKENISER_VERSION } from './text/tokenise.ts';
@@ -53,7 +53,7 @@ interface SearchedScope {
   /** What the index has of it. */
   lengths: ScopeLengths;
   /** Its open segments; `null` where old postings or all files are read. */
-  open: OpenScope | null;
+  open: ScopeSegments | null;
   /** By file number. */
   stale: ReadonlyMap<number, StaleFile>;
   /**
@@ -188,9 +188,8 @@ export class SearchSnapshot {
     const pause = createPause();
     if (copiedTo !== null && copiedTo >= 0) {
       const parts = toLengthsParts(await this.#view.old.ofTerms(scope, [LENGTHS_TERM]));
-      const lengths = parts === null ? null : await inSlices(ScopeLengths.join(parts), pause);
-      if (lengths === null) searched.distrust = 'damaged';
-      else searched.lengths = lengths;
+      if (parts === null) searched.distrust = 'damaged';
+      else searched.lengths = await inSlices(ScopeLengths.join(parts), pause);
       return;
     }
     const options = { caches: this.#caches, pause };
@@ -199,7 +198,7 @@ export class SearchSnapshot {
       searched.distrust = 'damaged';
       return;
     }
-    searched.open = { scope, segments };
+    searched.open = segments;
     searched.lengths = segments.lengths;
   }
 
@@ -255,7 +254,7 @@ export class SearchSnapshot {
       return true;
     }
     let isIntact = true;
-    const options = { prefix, pause: createPause() };
+    const options = { prefix, caches: this.#caches, pause: createPause() };
     const isRead = await visitTerms(this.#view, open, options, (term, row) => {
       if (terms.has(term)) return;
       const frames = row.frames();
@@ -413,7 +412,7 @@ export class SearchSnapshot {
   }
 }
 
-const NO_LENGTHS = atOnce(ScopeLengths.join([])) as ScopeLengths;
+const NO_LENGTHS = atOnce(ScopeLengths.join([]));
 
 /** Copies the payloads of some terms: a view would keep the buffer of all of them. */
 function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {

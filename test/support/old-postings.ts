@@ -63,8 +63,8 @@ export async function toOldIndex(
           }
         }
       }
-      const all = { prefix: '', pause: createPause() };
-      await visitTerms(view, { scope, segments }, all, (term, row) => {
+      const all = { prefix: '', ...options };
+      await visitTerms(view, segments, all, (term, row) => {
         for (const { file, start, end } of row.frames() ?? []) {
           own(file).set(term, row.bytes.slice(start, end));
         }

@@ -1,14 +1,8 @@
-import { ScopeLengths } from '../../core/search/index/collection.ts';
+import { Block, readPlaces, unpack } from '../../core/search/index/block.ts';
 import type { IndexedFile } from '../../core/search/index/index-file.ts';
 import { LENGTHS_TERM } from '../../core/search/index/postings.ts';
-import {
-  packSegment,
-  readPlaces,
-  Segment,
-  type SegmentFile,
-  unpack,
-  visitEntries,
-} from '../../core/search/index/segment.ts';
+import { ScopeLengths } from '../../core/search/index/scope-lengths.ts';
+import { packSegment, Segment, type SegmentFile } from '../../core/search/index/segment.ts';
 import { atOnce } from '../../core/time/pause.ts';
 import { encodeText } from './index-text.ts';
 
@@ -39,9 +33,7 @@ export function toTextSegment(
 
 /** The lengths of the files that count in some segments. */
 export function joinLengths(segments: readonly WholeSegment[]): ScopeLengths {
-  const joined = atOnce(ScopeLengths.join(segments.map(({ segment }) => segment)));
-  if (joined === null) throw new Error('The lengths are damaged.');
-  return joined;
+  return atOnce(ScopeLengths.join(segments.map(({ segment }) => segment)));
 }
 
 /** Visits all entries of a segment; `false` if it is damaged. */
@@ -49,9 +41,15 @@ export function visitAll(
   { segment, blocks }: WholeSegment,
   visit: (term: string, frames: Uint8Array) => void,
 ): boolean {
-  const all = segment.inline === null ? blocks.map(unpack) : [segment.inline];
-  const noPrefix = Buffer.alloc(0);
-  return all.every((block) => block !== null && visitEntries(block, noPrefix, visit));
+  const all = segment.inline === null ? blocks.map(readBlock) : [segment.inline];
+  for (const block of all) block?.visit(new Uint8Array(), visit);
+  return !all.includes(null);
+}
+
+/** Decodes a stored block; `null` if it is damaged. */
+export function readBlock(stored: Uint8Array): Block | null {
+  const bytes = unpack(stored);
+  return bytes === null ? null : Block.read(bytes);
 }
 
 /** The payloads that count in some segments, by `<file> <term>`, in hex; `null` if one is damaged. */

@@ -2,8 +2,9 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexSize, IndexStore } from '../../contracts/storage.ts';
 import { createPause, inSlices } from '../../time/pause.ts';
 import type { SearchCaches } from '../search-caches.ts';
+import { type MergedSegment, mergeSegments } from './merge-segments.ts';
 import { openSegments } from './read-segments.ts';
-import { type MergedSegment, mergeSegments, Segment } from './segment.ts';
+import { Segment } from './segment.ts';
 
 /** A merge makes no segment of more files or bytes. */
 const MOST_FILES = 1_000;

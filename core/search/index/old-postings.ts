@@ -1,7 +1,9 @@
 import { VarintReader } from '../../encoding/varints.ts';
 import type { OldPosting } from '../../contracts/storage.ts';
-import type { LengthsPart, TermRow } from './collection.ts';
+import type { TermRow } from './collection.ts';
+import { LengthsTable } from './lengths-table.ts';
 import type { Frame } from './postings.ts';
+import type { LengthsPart } from './scope-lengths.ts';
 
 /**
  * Postings as earlier versions stored them: a row for a scope, a term and a bucket of 64 files. They are
@@ -47,11 +49,10 @@ export function toLengthsParts(rows: readonly OldPosting[]): LengthsPart[] | nul
   for (const row of rows) {
     const frames = readOldFrames(row);
     if (frames === null) return null;
-    parts.push({
-      files: frames.map(({ file }) => file),
-      versions: null,
-      lengthsAt: (place) => row.bytes.subarray(frames[place]?.start, frames[place]?.end),
-    });
+    const lengths = new LengthsTable(frames.length, row.bytes.length);
+    for (const { start, end } of frames) if (!lengths.add(row.bytes, start, end)) return null;
+    const files = frames.map(({ file }) => file);
+    parts.push({ files, versions: null, lengths, isDeleted: () => false });
   }
   const files = parts.flatMap((part) => Array.from(part.files));
   return new Set(files).size === files.length ? parts : null;

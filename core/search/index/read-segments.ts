@@ -1,10 +1,12 @@
 import type { ScopeKey } from '../../contracts/records.ts';
-import type { IndexedScope, IndexView, SegmentKey } from '../../contracts/storage.ts';
+import type { BlockKey, IndexedScope, IndexView, SegmentKey } from '../../contracts/storage.ts';
+import { chunk } from '../../lists/group-by.ts';
 import type { Pause } from '../../time/pause.ts';
 import type { SearchCaches } from '../search-caches.ts';
+import { Block, unpack } from './block.ts';
 import type { TermRow } from './collection.ts';
 import { ScopeSegments } from './scope-segments.ts';
-import { findTerms, readPlaces, Segment, unpack, visitEntries } from './segment.ts';
+import { Segment } from './segment.ts';
 
 /** Blocks of one query, so that those of a large memory are not all in memory at once. */
 const BLOCKS_READ = 64;
@@ -24,10 +26,10 @@ export async function openSegments(
   for (const { segment, head } of opened.segments ?? []) ids.set(segment, head);
   const segments = await readSegments(view, { scope, ids }, { caches, pause });
   if (segments === null) return null;
-  const joined = await ScopeSegments.join(generation, segments, pause);
+  const joined = await ScopeSegments.join({ scope, generation }, segments, pause);
   // Another search may have seen a later generation meanwhile.
   const isLater = (caches.scopes.peek(scope)?.generation ?? -1) > generation;
-  if (joined !== null && !isLater) caches.scopes.set(scope, joined);
+  if (!isLater) caches.scopes.set(scope, joined);
   return joined;
 }
 
@@ -63,103 +65,89 @@ async function readSegments(
   return [...found.values()].sort((left, right) => left.id - right.id);
 }
 
-/** A scope whose segments are open. */
-export interface OpenScope {
+/** A block of a segment of a scope. */
+interface WantedBlock {
   scope: ScopeKey;
-  segments: ScopeSegments;
+  segment: Segment;
+  block: number;
+}
+
+/** Reads blocks, in their order, from the cache or the database; `null` for a damaged one. */
+async function readBlocks(
+  view: IndexView,
+  wanted: readonly WantedBlock[],
+  caches: Pick<SearchCaches, 'blocks'>,
+): Promise<(Block | null)[]> {
+  const toKey = ({ scope, segment, block }: BlockKey) => `${scope} ${segment} ${block}`;
+  const keys = wanted.map(({ scope, segment: { id }, block }) => ({ scope, segment: id, block }));
+  const found = wanted.map(
+    ({ segment }, at) => segment.inline ?? caches.blocks.get(toKey(keys[at] as BlockKey)) ?? null,
+  );
+  const read = new Map<string, Block | null>();
+  for (const row of await view.readBlocks(keys.filter((_, at) => found[at] === null))) {
+    const bytes = unpack(row.bytes);
+    const block = bytes === null ? null : Block.read(bytes);
+    if (block !== null) caches.blocks.set(toKey(row), block);
+    read.set(toKey(row), block);
+  }
+  return found.map((block, at) => block ?? read.get(toKey(keys[at] as BlockKey)) ?? null);
+}
+
+interface Term {
+  term: string;
+  key: Buffer;
 }
 
 /**
- * Reads the postings of terms, by scope and term, from the cache or from the blocks of all scopes at
- * once. `null` for a scope with a damaged block.
+ * Reads the postings of terms, by scope and term, from the blocks of all scopes together. `null` for a
+ * scope with a damaged block.
  */
 export async function readTerms(
   view: IndexView,
-  scopes: readonly OpenScope[],
+  scopes: readonly ScopeSegments[],
   terms: readonly string[],
-  { caches, pause }: { caches: Pick<SearchCaches, 'terms'>; pause: Pause },
+  { caches, pause }: { caches: Pick<SearchCaches, 'blocks'>; pause: Pause },
 ): Promise<(ReadonlyMap<string, TermRow[]> | null)[]> {
-  const sorted = [...new Set(terms)]
-    .map((term) => ({ term, key: Buffer.from(term) }))
-    .sort((left, right) => Buffer.compare(left.key, right.key));
-  const postings = scopes.map(({ scope, segments }) => {
-    const present = new Set(segments.segments.map(({ id }) => id));
-    return sorted.map(({ term }) => {
-      const own = new Map<number, readonly Uint8Array[]>();
-      for (const [id, parts] of caches.terms.get(`${scope} ${term}`) ?? []) {
-        if (present.has(id)) own.set(id, parts);
-      }
-      return own;
-    });
-  });
-  const wanted: { scope: number; segment: Segment; block: number; terms: number[] }[] = [];
-  const changed = scopes.map(() => new Set<number>());
-  for (const [scope, { segments }] of scopes.entries()) {
-    for (const segment of segments.segments) {
-      const blocks = new Map<number, number[]>();
-      for (const [term, { key }] of sorted.entries()) {
-        const own = postings[scope]?.[term];
-        if (own === undefined || own.has(segment.id)) continue;
-        own.set(segment.id, []);
-        changed[scope]?.add(term);
-        const { first, after } = segment.blocksWith(key);
-        for (let block = first; block < after; block++) {
-          const known = blocks.get(block);
-          if (known === undefined) blocks.set(block, [term]);
-          else known.push(term);
-        }
-      }
-      for (const [block, own] of [...blocks].sort(([left], [right]) => left - right)) {
-        wanted.push({ scope, segment, block, terms: own });
+  const all = [...new Set(terms)].map((term) => ({ term, key: Buffer.from(term) }));
+  const found: (Map<string, TermRow[]> | null)[] = scopes.map(
+    () => new Map(all.map(({ term }) => [term, []])),
+  );
+  const wanted: (WantedBlock & { place: number; part: number; terms: Term[] })[] = [];
+  for (const [place, { scope, segments }] of scopes.entries()) {
+    for (const [part, segment] of segments.entries()) {
+      for (const [block, own] of findBlocks(segment, all)) {
+        wanted.push({ scope, segment, block, place, part, terms: own });
       }
       await pause();
     }
   }
-  const damaged = new Set<number>();
-  const take = (one: (typeof wanted)[number], bytes: Uint8Array | null): void => {
-    const own = one.terms.map((term) => sorted[term]?.key as Buffer);
-    const isIntact =
-      bytes !== null &&
-      findTerms(bytes, own, (place, frames) => {
-        const known = postings[one.scope]?.[one.terms[place] ?? -1];
-        known?.set(one.segment.id, [...(known.get(one.segment.id) ?? []), frames]);
-      });
-    if (!isIntact) damaged.add(one.scope);
-  };
-  for (const one of wanted) {
-    if (one.segment.inline === null) continue;
-    take(one, one.segment.inline);
-    await pause();
-  }
-  const stored = wanted.filter(({ segment }) => segment.inline === null);
-  for (let at = 0; at < stored.length; at += BLOCKS_READ) {
-    const some = stored.slice(at, at + BLOCKS_READ);
-    const rows = await view.readBlocks(
-      some.map(({ scope, segment, block }) => ({
-        scope: scopes[scope]?.scope as ScopeKey,
-        segment: segment.id,
-        block,
-      })),
-    );
-    const byKey = new Map(
-      rows.map(({ scope, segment, block, bytes }) => [`${scope} ${segment} ${block}`, bytes]),
-    );
-    for (const one of some) {
-      const row = byKey.get(`${scopes[one.scope]?.scope} ${one.segment.id} ${one.block}`);
-      take(one, row === undefined ? null : unpack(row));
+  for (const some of chunk(wanted, BLOCKS_READ)) {
+    const blocks = await readBlocks(view, some, caches);
+    for (const [at, { place, part, terms: own }] of some.entries()) {
+      const block = blocks[at] ?? null;
+      if (block === null) found[place] = null;
+      for (const { term, key } of block === null ? [] : own) {
+        const rows = block?.framesOf(key).map((bytes) => scopes[place]?.toRow(part, bytes));
+        for (const row of rows ?? []) if (row) found[place]?.get(term)?.push(row);
+      }
       await pause();
     }
   }
-  return scopes.map(({ scope, segments }, place) => {
-    if (damaged.has(place)) return null;
-    const found = new Map<string, TermRow[]>();
-    for (const [term, { term: text }] of sorted.entries()) {
-      const own = postings[place]?.[term] ?? new Map<number, readonly Uint8Array[]>();
-      if (changed[place]?.has(term) === true) caches.terms.set(`${scope} ${text}`, own);
-      found.set(text, segments.toRows(own));
+  return found;
+}
+
+/** The blocks of a segment that may have some of the terms, ascending, each with those terms. */
+function findBlocks(segment: Segment, terms: readonly Term[]): [block: number, own: Term[]][] {
+  const blocks = new Map<number, Term[]>();
+  for (const term of terms) {
+    const { first, after } = segment.blocksWith(term.key);
+    for (let block = first; block < after; block++) {
+      const own = blocks.get(block);
+      if (own === undefined) blocks.set(block, [term]);
+      else own.push(term);
     }
-    return found;
-  });
+  }
+  return [...blocks].sort(([left], [right]) => left - right);
 }
 
 /**
@@ -168,44 +156,25 @@ export async function readTerms(
  */
 export async function visitTerms(
   view: IndexView,
-  { scope, segments }: OpenScope,
-  { prefix, pause }: { prefix: string; pause: Pause },
+  segments: ScopeSegments,
+  { prefix, caches, pause }: { prefix: string; caches: Pick<SearchCaches, 'blocks'>; pause: Pause },
   visit: (term: string, row: TermRow) => void,
 ): Promise<boolean> {
   const from = Buffer.from(prefix);
   const to = Buffer.concat([from, LAST_BYTES]);
-  let isIntact = true;
-  const take = (segment: Segment, part: number, block: Uint8Array | null): void => {
-    const isRead =
-      block !== null &&
-      visitEntries(block, from, (term, bytes) => {
-        visit(term, {
-          bytes,
-          frames: () => readPlaces(bytes, (place) => segments.fileAt(segment, part, place)),
-        });
-      });
-    if (!isRead) isIntact = false;
-  };
   for (const [part, segment] of segments.segments.entries()) {
     const { first, after } = segment.blocksWith(from, to);
-    if (segment.inline !== null) {
-      if (first < after) take(segment, part, segment.inline);
-      await pause();
-      continue;
-    }
-    for (let at = first; at < after; at += BLOCKS_READ) {
-      const length = Math.min(BLOCKS_READ, after - at);
-      const rows = await view.readBlocks(
-        Array.from({ length }, (_, place) => ({ scope, segment: segment.id, block: at + place })),
-      );
-      if (rows.length < length) isIntact = false;
-      for (const { bytes } of rows) {
-        take(segment, part, unpack(bytes));
+    const wanted = Array.from({ length: after - first }, (_, at) => first + at);
+    for (const some of chunk(wanted, BLOCKS_READ)) {
+      const keys = some.map((block) => ({ scope: segments.scope, segment, block }));
+      for (const block of await readBlocks(view, keys, caches)) {
+        if (block === null) return false;
+        block.visit(from, (term, bytes) => visit(term, segments.toRow(part, bytes)));
         await pause();
       }
     }
   }
-  return isIntact;
+  return true;
 }
 
 /** After all that starts with a prefix: no UTF-8 has such a byte. */

@@ -1,47 +1,50 @@
+import type { ScopeKey } from '../../contracts/records.ts';
 import { inSlices, type Pause } from '../../time/pause.ts';
-import { ScopeLengths, type TermRow } from './collection.ts';
-import { readPlaces, type Segment } from './segment.ts';
+import { readPlaces } from './block.ts';
+import type { TermRow } from './collection.ts';
+import { ScopeLengths } from './scope-lengths.ts';
+import type { Segment } from './segment.ts';
 
 /** The segments of one scope at one generation, and which of their files count. */
 export class ScopeSegments {
+  readonly scope: ScopeKey;
   readonly generation: number;
   /** By ascending number. */
   readonly segments: readonly Segment[];
   readonly lengths: ScopeLengths;
 
-  private constructor(generation: number, segments: readonly Segment[], lengths: ScopeLengths) {
+  private constructor(
+    { scope, generation }: { scope: ScopeKey; generation: number },
+    segments: readonly Segment[],
+    lengths: ScopeLengths,
+  ) {
+    this.scope = scope;
     this.generation = generation;
     this.segments = segments;
     this.lengths = lengths;
   }
 
-  /** Joins segments; `null` if one is damaged. */
+  /** Joins segments. */
   static async join(
-    generation: number,
+    key: { scope: ScopeKey; generation: number },
     segments: readonly Segment[],
     pause: Pause,
-  ): Promise<ScopeSegments | null> {
+  ): Promise<ScopeSegments> {
     const lengths = await inSlices(ScopeLengths.join(segments), pause);
-    return lengths === null ? null : new ScopeSegments(generation, segments, lengths);
+    return new ScopeSegments(key, segments, lengths);
   }
 
-  /** The memory of the decoded lengths, in bytes. */
+  /** The memory of the joined lengths, in bytes. */
   get bytes(): number {
     return this.lengths.bytes + 8 * this.segments.length;
   }
 
-  /** The rows of a term, from its postings by segment. */
-  toRows(postings: ReadonlyMap<number, readonly Uint8Array[]>): TermRow[] {
-    return this.segments.flatMap((segment, part) =>
-      (postings.get(segment.id) ?? []).map((bytes) => ({
-        bytes,
-        frames: () => readPlaces(bytes, (place) => this.fileAt(segment, part, place)),
-      })),
-    );
-  }
-
-  /** The file at a place of a segment if that copy of it counts, else -1. */
-  fileAt(segment: Segment, part: number, place: number): number {
-    return this.lengths.counts(part, place) ? (segment.files[place] ?? -1) : -1;
+  /** A row from the frames of a term in the segment at `part`. */
+  toRow(part: number, bytes: Uint8Array): TermRow {
+    const files = this.segments[part]?.files;
+    const fileAt = (place: number): number =>
+      this.lengths.counts(part, place) ? (files?.[place] ?? -1) : -1;
+    let frames: ReturnType<TermRow['frames']> | undefined;
+    return { bytes, frames: () => (frames ??= readPlaces(bytes, fileAt)) };
   }
 }

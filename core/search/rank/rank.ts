@@ -1,8 +1,9 @@
 import { createPause, inParts, type Pause } from '../../time/pause.ts';
 import { Arena } from './arena.ts';
 import { Largest } from './largest.ts';
-import type { Collection, CollectionFile, LengthsTable } from '../index/collection.ts';
+import type { Collection, CollectionFile } from '../index/collection.ts';
 import { MAX_POSITION } from '../index/index-file.ts';
+import type { LengthsTable } from '../index/lengths-table.ts';
 import { joinLists, type PostingsList } from '../index/postings-list.ts';
 import { countWords, type QueryUnit, type SearchQuery } from './query.ts';
 

@@ -1,19 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Block, readPlaces, unpack } from '../../../../core/search/index/block.ts';
+import { mergeSegments } from '../../../../core/search/index/merge-segments.ts';
 import { LENGTHS_TERM } from '../../../../core/search/index/postings.ts';
 import {
-  findTerms,
-  mergeSegments,
   packSegment,
-  readPlaces,
   Segment,
   type SegmentFile,
-  unpack,
   weighSegment,
 } from '../../../../core/search/index/segment.ts';
 import { atOnce } from '../../../../core/time/pause.ts';
 import { encodeText, indexText } from '../../../support/index-text.ts';
-import { readPostings, toSegment, type WholeSegment } from '../../../support/segments.ts';
+import {
+  readBlock,
+  readPostings,
+  toSegment,
+  type WholeSegment,
+} from '../../../support/segments.ts';
 
 const term = fc.oneof(
   fc.constantFrom('tea', 'te', 'tea ', 'Tea', '=', '猫', '😀', '\uffff', 'é', 'z'),
@@ -65,11 +68,11 @@ function findFiles({ segment, blocks }: WholeSegment, wanted: string): number[] 
   const { first, after } = segment.blocksWith(key);
   const found: number[] = [];
   for (let block = first; block < after; block += 1) {
-    const bytes = segment.inline ?? unpack(blocks[block] as Uint8Array) ?? expect.fail();
-    findTerms(bytes, [key], (_, frames) => {
+    const own = segment.inline ?? readBlock(blocks[block] as Uint8Array) ?? expect.fail();
+    for (const frames of own.framesOf(key)) {
       const read = readPlaces(frames, (place) => segment.files[place] ?? -1) ?? expect.fail();
       found.push(...read.map(({ file }) => file));
-    });
+    }
   }
   return found;
 }
@@ -227,7 +230,7 @@ describe('a damaged segment', () => {
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
         unpack(bytes);
         Segment.read(1, bytes);
-        findTerms(bytes, [Buffer.from('tea')], () => undefined);
+        Block.read(bytes)?.framesOf(Buffer.from('tea'));
         readPlaces(bytes, (place) => place);
       }),
       { numRuns: 1_000 },

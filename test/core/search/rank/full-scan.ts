@@ -5,7 +5,7 @@ import {
   type TermRow,
 } from '../../../../core/search/index/collection.ts';
 import type { FilePayloads } from '../../../../core/search/index/postings.ts';
-import { readPlaces } from '../../../../core/search/index/segment.ts';
+import { readPlaces } from '../../../../core/search/index/block.ts';
 import {
   parseQuery,
   type QueryUnit,
