@@ -18,7 +18,7 @@ const ON_BOTH_DATABASES = [
   'test/core/history/{redact-text,time-travel}.test.ts',
   'test/core/http/{influence,text-search}.test.ts',
   'test/core/maintenance/retention.test.ts',
-  'test/core/search/index/indexer.test.ts',
+  'test/core/search/index/{failing-statements,indexer}.test.ts',
   'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move}.test.ts',

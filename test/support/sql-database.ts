@@ -1,5 +1,5 @@
 import type { Connection } from '../../core/storage/dialect.ts';
-import type { SqlDatabase } from '../../core/storage/sql-database.ts';
+import type { Failure, SqlDatabase } from '../../core/storage/sql-database.ts';
 import * as mysqlPlugin from '../../plugins/storage-mysql/index.ts';
 import * as postgresPlugin from '../../plugins/storage-postgres/index.ts';
 import * as sqlitePlugin from '../../plugins/storage-sqlite/index.ts';
@@ -62,6 +62,57 @@ function noting(connection: Connection, written: string[]): Connection {
     run: (sql, parameters) => {
       written.push(sql);
       return connection.run(sql, parameters);
+    },
+  };
+}
+
+/**
+ * Makes write transactions fail: each once at each of its statements and at its COMMIT, before it
+ * succeeds. All of it is rolled back, as after a kill.
+ */
+export function failEachStatement(database: SqlDatabase) {
+  const error = new Error('The statement fails.');
+  let kind: Failure | null = null;
+  let failAt = 1;
+  let failures = 0;
+  const transact = database.transact.bind(database);
+  const classify = database.classify.bind(database);
+  database.classify = (found) => (found === error ? (kind ?? 'other') : classify(found));
+  database.transact = async (run, options) => {
+    let statements = 0;
+    const outcome = await transact(async (connection) => {
+      // Others' changes may share the transaction.
+      const count = (): void => {
+        if (kind === null || ++statements !== failAt) return;
+        failures += 1;
+        throw error;
+      };
+      const counted: Connection = {
+        dialect: connection.dialect,
+        all: (sql, parameters) => {
+          count();
+          return connection.all(sql, parameters);
+        },
+        run: (sql, parameters) => {
+          count();
+          return connection.run(sql, parameters);
+        },
+      };
+      const result = await run(counted);
+      count();
+      return result;
+    }, options);
+    if (statements === 0) return outcome;
+    failAt = outcome.status === 'done' ? 1 : failAt + 1;
+    return outcome;
+  };
+  return {
+    database,
+    failures: () => failures,
+    /** Runs work whose transactions fail like this. */
+    async during<T>(what: Failure, work: () => Promise<T>): Promise<T> {
+      kind = what;
+      return await work().finally(() => (kind = null));
     },
   };
 }

@@ -42,6 +42,8 @@ export class IndexWork {
   readonly #unusable = new Set<ScopeKey>();
   /** Scopes with old postings to copy, and those where they have to be removed. */
   readonly #old = new Set<ScopeKey>();
+  /** Scopes whose merge failed. */
+  readonly #unmerged = new Map<ScopeKey, IndexSize>();
   /** Scopes that searches found stale. */
   readonly #asked = new Set<ScopeKey>();
 
@@ -72,7 +74,10 @@ export class IndexWork {
   /** Updates up to `files` files. Returns how many files it marked or tried. */
   async step(files = QUIET_FILES): Promise<number> {
     const marked =
-      (await this.#dropForeign()) + (await this.#dropUnusable()) + (await this.#copyOld());
+      (await this.#dropForeign()) +
+      (await this.#dropUnusable()) +
+      (await this.#copyOld()) +
+      (await this.#mergeLeft());
     const stale = await this.#listStale(files);
     const updates = cutByScope(stale);
     const lanes = await Promise.allSettled(
@@ -171,7 +176,24 @@ export class IndexWork {
     const { size, obstacle } = await updateIndex(store, scope, { stale, caches });
     if (obstacle === 'unusable') this.rebuild(scope);
     if (obstacle === 'old') this.#old.add(scope);
-    if (size !== null) await this.#merge(scope, size);
+    if (size !== null) await this.#mergeOrKeep(scope, size);
+  }
+
+  /** Merges again where that failed. Returns how many scopes it tried. */
+  async #mergeLeft(): Promise<number> {
+    const left = [...this.#unmerged];
+    this.#unmerged.clear();
+    for (const [scope, size] of left) await this.#mergeOrKeep(scope, size);
+    return left.length;
+  }
+
+  async #mergeOrKeep(scope: ScopeKey, size: IndexSize): Promise<void> {
+    try {
+      await this.#merge(scope, size);
+    } catch (error) {
+      this.#unmerged.set(scope, size);
+      throw error;
+    }
   }
 
   /** Merges small segments, and removes what does not count once it is most of the index. */
