@@ -2,16 +2,15 @@ import type { Logger } from '../../contracts/plugin.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore } from '../../contracts/storage.ts';
 import type { VectorStore } from '../../contracts/vectors.ts';
-import { describeError } from '../../describe-error.ts';
-import { MemoryError, toMemoryError } from '../../errors.ts';
+import { MemoryError } from '../../errors.ts';
 import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
-import { IndexPace, RECENT_MS } from './index-pace.ts';
+import { IndexPace } from './index-pace.ts';
+import { IndexRounds } from './index-rounds.ts';
 import { IndexWork } from './index-work.ts';
 import type { WrittenFile } from './tokenised-files.ts';
 
 /** Writes within this time are indexed together. */
 const DELAY_MS = 25;
-const RETRY_MS = 1_000;
 
 /** Keeps the search index up to date behind the writes. */
 export interface Indexer {
@@ -57,52 +56,18 @@ export function createIndexer(deps: {
   const { signal } = stopping;
   const work = new IndexWork({ store, log, caches, onUpdate, signal });
   const pace = new IndexPace();
-  /** Work in progress that a stop has to wait for: rounds and everything else that writes. */
+  const rounds = new IndexRounds({ work, pace, log, signal });
+  /** Everything else that writes, and that a stop has to wait for. */
   const underWay = new Set<Promise<void>>();
-  let timer: NodeJS.Timeout | null = null;
-  let working: Promise<void> | null = null;
-  let isWoken = false;
-
-  function schedule(delay: number): void {
-    if (timer !== null || signal.aborted) return;
-    timer = setTimeout(() => {
-      timer = null;
-      const restMs = pace.restMs(work);
-      // The round may have looked before these files came.
-      if (working !== null) isWoken = true;
-      else if (restMs > 0) schedule(Math.min(restMs, RECENT_MS));
-      else working = track(round()).finally(() => (working = null));
-    }, delay);
-    timer.unref();
-  }
-
-  async function round(): Promise<void> {
-    try {
-      isWoken = false;
-      const begin = performance.now();
-      const files = pace.roundFiles(work);
-      const isOfAll = !work.isAsked;
-      const done = await work.step(files);
-      pace.noteRound({ begin, leavesNone: done < files && isOfAll, isWoken });
-      if (done > 0 || isWoken) schedule(0);
-    } catch (error) {
-      const { code } = toMemoryError(error);
-      // The storage has logged this error once, and it is permanent.
-      if (code !== 'STORAGE_DAMAGED') {
-        log.warn({ code, error: describeError(error) }, 'the search index could not be updated');
-      }
-      schedule(RETRY_MS);
-    }
-  }
 
   async function reindex(progress?: (done: number, total: number) => void): Promise<void> {
     await work.rebuildAll(progress);
-    schedule(0);
+    rounds.schedule(0);
     if (signal.aborted) throw new MemoryError('SHUTTING_DOWN');
   }
 
   async function purge(scope: ScopeKey): Promise<void> {
-    await working;
+    await rounds.idle();
     await work.purge(scope);
     await deps.vectors?.sweep(scope);
   }
@@ -118,32 +83,31 @@ export function createIndexer(deps: {
     wake(written = []) {
       caches.files.prepare(written, signal);
       pace.noteWrite();
-      schedule(DELAY_MS);
+      rounds.schedule(DELAY_MS);
     },
     noteSearch(stale) {
       pace.noteSearch();
       if (stale.length === 0) return;
       work.ask(stale);
-      schedule(DELAY_MS);
+      rounds.schedule(DELAY_MS);
     },
     refresh() {
       work.refresh();
-      schedule(DELAY_MS);
+      rounds.schedule(DELAY_MS);
     },
     rebuild(scope) {
       work.rebuild(scope);
-      schedule(DELAY_MS);
+      rounds.schedule(DELAY_MS);
     },
     async drain(progress) {
-      await working;
+      await rounds.idle();
       await work.doAll(progress);
     },
     purge: (scope) => track(purge(scope)),
     reindex: (progress) => track(reindex(progress)),
     async stop() {
       stopping.abort();
-      if (timer !== null) clearTimeout(timer);
-      await Promise.allSettled(underWay);
+      await Promise.allSettled([...underWay, rounds.idle()]);
     },
   };
 }

@@ -3,14 +3,12 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type {
   AddedSegment,
   AddOutcome,
-  BlockKey,
   IndexedScope,
   IndexFileKey,
   IndexSize,
   IndexStore,
   IndexText,
   IndexView,
-  SegmentKey,
   StaleFile,
   StaleMark,
   StoredSegment,
@@ -25,6 +23,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 import { mapTable } from '../schema/table-map.ts';
 import { successorOf } from '../read/text-range.ts';
 import { createOldPostings, dropOldRows } from './old-postings-store.ts';
+import { createSegmentReads } from './segment-reads.ts';
 import { readScopeVectors } from './vector-view.ts';
 import {
   deleteRows,
@@ -171,12 +170,6 @@ function createView(connection: Connection, { damage }: LogDatabase): IndexView 
       keys.map(({ scope, fileNo }) => [toScopeId(scope), scope, fileNo]),
     );
 
-  const segmentKeys = (keys: readonly SegmentKey[]) =>
-    connection.dialect.keySet(
-      { scope_id: 'integer', place: 'integer', segment: 'integer' },
-      keys.map(({ scope, segment }, place) => [toScopeId(scope), place, segment]),
-    );
-
   return {
     async open(scopes, known) {
       scopes.forEach(assertScope);
@@ -206,45 +199,7 @@ function createView(connection: Connection, { damage }: LogDatabase): IndexView 
       }));
     },
 
-    async readHeads(keys) {
-      if (keys.length === 0) return [];
-      const { sql, parameters } = segmentKeys(keys);
-      const rows = await connection.all(
-        `select k.place, g.head from ${sql} k` +
-          ' cross join svc_segment g on g.scope_id = k.scope_id and g.segment = k.segment',
-        parameters,
-      );
-      return rows.map((row) => ({
-        ...(keys[toInteger(row['place'])] as SegmentKey),
-        head: row['head'] as Uint8Array,
-      }));
-    },
-
-    async readBlocks(keys) {
-      if (keys.length === 0) return [];
-      const { sql, parameters } = connection.dialect.keySet(
-        { scope_id: 'integer', place: 'integer', segment: 'integer', block: 'integer' },
-        keys.map(({ scope, segment, block }, place) => [toScopeId(scope), place, segment, block]),
-      );
-      const rows = await connection.all(
-        `select k.place, b.bytes from ${sql} k cross join svc_segment_block b` +
-          ' on b.scope_id = k.scope_id and b.segment = k.segment and b.block = k.block',
-        parameters,
-      );
-      return rows.map((row) => ({
-        ...(keys[toInteger(row['place'])] as BlockKey),
-        bytes: row['bytes'] as Uint8Array,
-      }));
-    },
-
-    async readAllBlocks({ scope, segment }) {
-      const rows = await connection.all(
-        'select bytes from svc_segment_block where scope_id = ? and segment = ? order by block',
-        [toScopeId(scope), segment],
-      );
-      return rows.map((row) => row['bytes'] as Uint8Array);
-    },
-
+    ...createSegmentReads(connection),
     old: createOldPostings(connection),
 
     async listFiles(scope, prefix) {
