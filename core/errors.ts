@@ -81,6 +81,31 @@ export const ERROR_CODES = {
     action:
       'Write below user/. An operator can allow writes to shared/ with SERVICE_SHARED_WRITES=true.',
   },
+  SPACE_NOT_ALLOWED: {
+    status: 403,
+    retryable: false,
+    message: 'This call may not use that space, or not in this way.',
+    action:
+      'Name the space and its access in context.spaces. An operator can allow more with the spaces of the API key.',
+  },
+  USER_NOT_ALLOWED: {
+    status: 403,
+    retryable: false,
+    message: 'The API key is not for this user.',
+    action: 'Use a key that is for the user. An operator can see and change what a key is for.',
+  },
+  TOOL_NOT_ALLOWED: {
+    status: 403,
+    retryable: false,
+    message: 'The API key is not for this tool.',
+    action: 'Use one of the tools that GET /v1/tools lists for this key.',
+  },
+  ROLE_NOT_ALLOWED: {
+    status: 403,
+    retryable: false,
+    message: 'This needs another role.',
+    action: 'Ask an operator with the role that details.role names.',
+  },
   NOT_FOUND: {
     status: 404,
     retryable: false,

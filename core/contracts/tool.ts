@@ -16,6 +16,7 @@ import type { FindArguments, FindResult } from '../schemas/memory-tools/find.ts'
 import type { ContextArguments, ContextResult } from '../schemas/memory-tools/context.ts';
 import type { RememberArguments, RememberResult } from '../schemas/memory-tools/remember.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { ApiKey } from './access.ts';
 import type { ListedTool, ToolContext } from '../schemas/tools.ts';
 import type { SpanAttributes, SpanKind } from './records.ts';
 
@@ -86,6 +87,8 @@ export interface Caller {
   trace: Trace;
   runId?: string | null;
   signal?: AbortSignal | undefined;
+  /** The named key that the call came with. */
+  apiKey?: ApiKey | undefined;
 }
 
 /** A tool call under way. */
@@ -127,6 +130,8 @@ export interface Span {
 export interface ToolRequest<Arguments = unknown> {
   context: ToolContext;
   arguments: Arguments;
+  /** The named key that the call came with; absent: it may do everything. */
+  apiKey?: ApiKey | undefined;
   /** 1–255 printable ASCII characters. Taken by writes alone. */
   idempotencyKey?: string;
   /** W3C Trace Context of the caller. */

@@ -13,6 +13,7 @@ import { describeError } from '../describe-error.ts';
 import { MemoryError, notRun, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { hashText } from '../files/content.ts';
+import { checkKeyTool, checkKeyUser } from '../access/key-rules.ts';
 import { parseUserId, SHARED, toScope, type UserId } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../network/rate-limit.ts';
@@ -157,7 +158,8 @@ export function createTools(deps: ToolsDependencies): Tools {
     // JavaScript callers may pass anything. A bad call is traced before it is refused.
     const context: Partial<ToolRequest['context']> = request?.context ?? {};
     const user = attemptParse(() => parseUserId(context.userId));
-    const actor = attemptParse(() => reservedActor ?? parseActor(context.actor ?? undefined));
+    const fixedActor = reservedActor ?? request?.apiKey?.actor ?? null;
+    const actor = attemptParse(() => fixedActor ?? parseActor(context.actor ?? undefined));
     const trace = new RootTrace({
       ids: deps.ids,
       kind: 'tool',
@@ -181,14 +183,21 @@ export function createTools(deps: ToolsDependencies): Tools {
     if (tool === undefined) throw toolNotFound([name]);
     if (user.value === null) throw user.error;
     if (actor.value === null) throw actor.error;
+    const { apiKey } = request;
+    checkKeyTool(apiKey, tool.definition);
+    checkKeyUser(apiKey, user.value);
     const args = tool.check(request.arguments ?? {});
     if (traced.setupFailure !== null) throw traced.setupFailure.error;
     await waitForStart(arrivedAt);
     deps.checkUser(user.value);
     limit?.check(user.value);
     limit?.take(user.value);
-    const { context, idempotencyKey: key, signal } = request;
-    const idempotency = toIdempotency(tool.definition, { userId: user.value, args, key });
+    const { context, idempotencyKey, signal } = request;
+    const idempotency = toIdempotency(tool.definition, {
+      userId: user.value,
+      args,
+      idempotencyKey,
+    });
     const admitted: AdmittedCall = {
       tool: tool.definition,
       args,
@@ -199,6 +208,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         toolCallId,
         trace,
         signal,
+        apiKey,
         ...toTimeZone(context.timeZone ?? undefined),
         ...toDeadline(tool.definition, arrivedAt),
         ...idempotency,
@@ -370,10 +380,14 @@ function parseCallerCallId(value: unknown): string | null {
 
 function toIdempotency(
   definition: ToolDefinition,
-  { userId, args, key }: { userId: string; args: unknown; key: string | undefined },
+  {
+    userId,
+    args,
+    idempotencyKey,
+  }: { userId: string; args: unknown; idempotencyKey: string | undefined },
 ): Pick<ToolCall, 'idempotency'> {
-  if (key === undefined || definition.readOnly) return {};
-  if (!IDEMPOTENCY_KEY.test(key)) {
+  if (idempotencyKey === undefined || definition.readOnly) return {};
+  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
     const message = 'must have 1 to 255 printable ASCII characters and no space';
     throw new MemoryError('INVALID_REQUEST', `Idempotency-Key ${message}.`, {
       details: { issues: [{ path: '/idempotencyKey', message }] },
@@ -381,7 +395,7 @@ function toIdempotency(
   }
   return {
     idempotency: {
-      keyHash: hashText(JSON.stringify([userId, definition.name, key])),
+      keyHash: hashText(JSON.stringify([userId, definition.name, idempotencyKey])),
       requestHash: hashText(JSON.stringify(toCanonical(args))),
     },
   };
