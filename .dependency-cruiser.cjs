@@ -101,6 +101,8 @@ module.exports = {
           '^core/(ids/id-time|describe-error|files/(content|dream-exclusion|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
+          // Which tools a key is for, and for whom.
+          '^core/access/key-rules\\.ts$',
           '^core/(encoding/json-reply|network/proxy|providers/(circuit-breaker|embedding-models|provider-failure))\\.ts$',
           '^core/config/(base-url|error|option)\\.ts$',
           '^plugins/$1/',

@@ -162,6 +162,18 @@ export const ERROR_CODES = {
     message: 'No such freeze is in force.',
     action: 'List the freezes in force with GET /v1/admin/freezes: one that is over needs no end.',
   },
+  KEY_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such key.',
+    action: 'List the keys with GET /v1/admin/keys; a revoked one is not among them.',
+  },
+  OPERATOR_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such operator.',
+    action: 'List the operators with GET /v1/admin/operators.',
+  },
   RUN_NOT_FOUND: {
     status: 404,
     retryable: false,
@@ -293,6 +305,7 @@ export const ERROR_CODES = {
     actions: {
       wrongSecrets:
         'Wait as long as Retry-After says, then send the right secret: x-admin-secret: <SERVICE_ADMIN_SECRET>.',
+      key: 'Wait as long as Retry-After says. An operator can make a key with a higher rateLimit.',
       streams: 'Close another live stream, or wait as long as Retry-After says.',
     },
   },

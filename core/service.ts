@@ -16,6 +16,7 @@ import { reembed } from './maintenance/reembed.ts';
 import type { HealthState } from './providers/provider-health.ts';
 import type { EmbeddingWorker } from './search/embedding/embedding-worker.ts';
 import type { Indexer } from './search/index/indexer.ts';
+import { type Access, createAccess } from './service/access.ts';
 import { type AdminParts, createAdminParts } from './service/admin-parts.ts';
 import { createBasis } from './service/basis.ts';
 import { builtInTools } from './service/built-in-tools.ts';
@@ -48,6 +49,7 @@ export interface Core extends Readonly<AdminParts> {
   readonly restores: Restores;
   readonly erasures: Erasures;
   readonly freezes: Freezes;
+  readonly access: Access;
   readonly rewriter: Rewriter;
   readonly eventStreams: EventStreams;
   readonly metrics: Metrics;
@@ -116,6 +118,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     erasureLookMs: options.erasureLookMs,
   });
   const { files, revisions, restores, erasures, freezes, rewriter } = memory;
+  const access = createAccess(basis, { ready: () => life.ready() });
   const fenceKey = createFenceKey(storage.config);
   const { services, filing } = createToolServices(basis, {
     telemetry,
@@ -132,6 +135,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     exporters,
     log,
     rateLimit: settings.rateLimit,
+    countCall: (apiKey) => access.calls.take(apiKey),
     ready: () => life.ready(),
     lateStart: () => life.lateStart(),
     checkUser: (userId) => telemetry.knownErasures.check(userId),
@@ -158,6 +162,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     index,
     memory,
     filing,
+    access,
     tools,
     plugins,
   });
@@ -173,6 +178,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     restores,
     erasures,
     freezes,
+    access,
     rewriter,
     ...createAdminParts(basis, { telemetry, indexer, memory }),
     eventStreams: telemetry.eventStreams,

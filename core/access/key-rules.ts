@@ -22,7 +22,7 @@ export function allowedAccess(
 }
 
 /** `acme:write` and `acme:*:read` by their last colon. */
-function splitSpaceEntry(entry: string): { pattern: string; access: SpaceAccess } {
+export function splitSpaceEntry(entry: string): { pattern: string; access: SpaceAccess } {
   const colon = entry.lastIndexOf(':');
   return { pattern: entry.slice(0, colon), access: entry.slice(colon + 1) as SpaceAccess };
 }

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { writeAudit } from '../telemetry/audit.ts';
+import { NOBODY, writeAudit } from '../telemetry/audit.ts';
 import type {
   FileKey,
   FileState,
@@ -96,8 +96,7 @@ export async function exportMemory(
       action: 'memory.export',
       target: userId ?? 'all',
       details: { history, format },
-      address: caller?.address ?? null,
-      traceId: caller?.traceId ?? null,
+      ...(caller ?? NOBODY),
     },
   );
   return format === 'git'

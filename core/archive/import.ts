@@ -1,4 +1,4 @@
-import { type AuditEntry, writeAudit } from '../telemetry/audit.ts';
+import { type AuditEntry, NOBODY, writeAudit } from '../telemetry/audit.ts';
 import type { Settings } from '../config/settings.ts';
 import type { FileKey, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
@@ -494,8 +494,7 @@ class ImportAudit {
       action: 'memory.import',
       target: plan.manifest.userId ?? 'all',
       details,
-      address: caller?.address ?? null,
-      traceId: caller?.traceId ?? null,
+      ...(caller ?? NOBODY),
     };
   }
 }

@@ -7,6 +7,7 @@ import { StartError } from './failure.ts';
 import { fileLines } from './file-lines.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
+import { NOBODY } from '../telemetry/audit.ts';
 import { writeOutput } from './streams.ts';
 
 /**
@@ -37,9 +38,7 @@ async function run(context: CommandContext): Promise<void> {
   const answer = await workOnMemory<EraseAnswer>(loaded, {
     there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/erase`, request),
     here: ({ storage }) =>
-      onCore(loaded, { storage }, (core) =>
-        core.erasures.erase(userId, request, { address: null, traceId: null }),
-      ),
+      onCore(loaded, { storage }, (core) => core.erasures.erase(userId, request, NOBODY)),
   });
   const isJson = flags.has('json');
   const text = isJson ? JSON.stringify(answer, null, 2) : toReceipt(answer).join('\n');

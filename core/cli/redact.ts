@@ -6,6 +6,7 @@ import { fileLines } from './file-lines.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
 import { redactText, toTextLines } from './redact-text.ts';
+import { NOBODY } from '../telemetry/audit.ts';
 import { writeOutput } from './streams.ts';
 
 /**
@@ -58,9 +59,7 @@ async function run(context: CommandContext): Promise<void> {
   const answer = await workOnMemory<RedactAnswer>(loaded, {
     there: (server) => server.ask('POST', `revisions/${encodeURIComponent(id)}/redact`, request),
     here: ({ storage }) =>
-      onCore(loaded, { storage }, (core) =>
-        core.revisions.redact(id, request, { address: null, traceId: null }),
-      ),
+      onCore(loaded, { storage }, (core) => core.revisions.redact(id, request, NOBODY)),
   });
   const text = flags.has('json') ? JSON.stringify(answer, null, 2) : toLines(answer).join('\n');
   writeOutput(`${text}\n`);

@@ -4,6 +4,7 @@ import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
+import { NOBODY } from '../telemetry/audit.ts';
 import { writeOutput } from './streams.ts';
 
 /** `memory-service release <userId>`: ends a restore that cannot go on, so that writes go on. */
@@ -20,9 +21,7 @@ async function run(context: CommandContext): Promise<void> {
   await workOnMemory<unknown>(loaded, {
     there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/release`),
     here: ({ storage }) =>
-      onCore(loaded, { storage }, (core) =>
-        core.restores.release(userId, { address: null, traceId: null }),
-      ),
+      onCore(loaded, { storage }, (core) => core.restores.release(userId, NOBODY)),
   });
   writeOutput(`Released ${userId}: the files stay as they are, and writes go on.\n`);
 }

@@ -5,6 +5,7 @@ import { StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
+import { NOBODY } from '../telemetry/audit.ts';
 import { writeOutput } from './streams.ts';
 
 /**
@@ -28,9 +29,7 @@ async function run(context: CommandContext): Promise<void> {
           `A ${name} database is not a file: use its own tools, as in OPTIMIZE TABLE.`,
         );
       }
-      return onCore(loaded, { storage }, (core) =>
-        core.rewriter.rewrite({ address: null, traceId: null }, progress),
-      );
+      return onCore(loaded, { storage }, (core) => core.rewriter.rewrite(NOBODY, progress));
     },
   });
   writeOutput('The database file has no free pages.\n');

@@ -86,6 +86,42 @@ export const SETTINGS = {
     allowed: 'text of 32 characters or more',
     isSecret: true,
   },
+  operatorHeader: {
+    schema: text('^[A-Za-z0-9-]+$', 100),
+    default: null,
+    env: 'SERVICE_OPERATOR_HEADER',
+    description: 'Header in which a proxy names the operator, with SERVICE_PROXY_SECRET.',
+    allowed: 'the name of a header, as in x-forwarded-email',
+  },
+  operatorRoles: {
+    schema: list('^[^\\s,\\u0000]+$'),
+    default: null,
+    env: 'SERVICE_OPERATOR_ROLES',
+    description: 'Roles of the operators whom a proxy names; an exact name counts first.',
+    allowed:
+      'names or *<end>, each with a role, as in alice@example.com:admin,*@example.com:viewer',
+  },
+  proxySecret: {
+    schema: text(ANY),
+    default: null,
+    env: 'SERVICE_PROXY_SECRET',
+    description: 'What the proxy that signs operators in sends as x-admin-secret.',
+    allowed: 'text of 32 characters or more, unlike the other secrets',
+    isSecret: true,
+  },
+  mcpResourceMetadata: {
+    schema: text(HTTP_URL),
+    default: null,
+    env: 'SERVICE_MCP_RESOURCE_METADATA',
+    description: 'Named in the WWW-Authenticate of a 401 of /v1/mcp, for clients of a gateway.',
+    allowed: 'an http:// or https:// address',
+  },
+  auditReads: {
+    schema: Type.Boolean(),
+    default: true,
+    env: 'SERVICE_AUDIT_READS',
+    description: 'Keep in the audit which contents operators saw.',
+  },
   docsPath: {
     schema: text(ANY),
     default: null,

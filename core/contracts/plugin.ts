@@ -221,6 +221,8 @@ export interface PluginConfig {
  * request waits for, such as what continues after a restart.
  */
 export interface AuditCaller {
+  /** The name of the operator: `admin` for the secret of the configuration. */
+  operator?: string | null | undefined;
   address: string | null;
   traceId: string | null;
 }

@@ -1,4 +1,6 @@
 import type { ErrorCode, MemoryError } from '../errors.ts';
+import type { ApiKey, Operator, RouteRole } from './access.ts';
+import type { AuditCaller } from './plugin.ts';
 import type { JsonSchema } from './tool.ts';
 
 /**
@@ -16,6 +18,8 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   anyHost?: true;
   /** What a request needs: nothing, the API key, or the admin secret. */
   auth: 'none' | 'tools' | 'admin';
+  /** What an operator needs for a route of the admin API. Default: `admin`. */
+  role?: RouteRole;
   /** Heading of the group in OpenAPI and the docs. */
   tag: string;
   /** What the group is for. One route of a group is enough. */
@@ -73,6 +77,12 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   header(name: string): string | null;
   /** The user signed in to the surrounding app; `null` when the request itself names the user. */
   userId: string | null;
+  /** The named key of a request to the tools API; `null` for the key of the configuration. */
+  apiKey: ApiKey | null;
+  /** Who uses the admin API; `null` elsewhere. */
+  operator: Operator | null;
+  /** Who the audit names for a change that the request asks for. */
+  readonly caller: AuditCaller;
   /** The client's address; `X-Forwarded-For` counts only behind a trusted proxy. */
   address: string;
   /** Names this request in logs and error bodies: 32 hex digits. */

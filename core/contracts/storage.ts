@@ -25,6 +25,7 @@ import type {
   ScopeState,
   UserListing,
 } from './records.ts';
+import type { KeyRecord } from './access.ts';
 import type { MemoryError } from '../errors.ts';
 import type { RunKeys, RunRowChanges, RunRows, RunStores } from './runs.ts';
 import type { ErasureStore, RowCounts } from './erasure.ts';
@@ -94,6 +95,7 @@ export interface Storage {
   readonly observations?: ObservationStore;
   readonly audit: AuditStore;
   readonly config: ConfigStore;
+  readonly keys: KeyStore;
   readonly leases: LeaseStore;
   readonly index: IndexStore;
   /** Optional: without it memory is searched by its words alone. */
@@ -161,6 +163,8 @@ export interface MutateRequest {
   leases?: readonly string[];
   /** Keys of settings. */
   settings?: readonly string[];
+  /** Ids of named keys. */
+  keys?: readonly string[];
   /** Ids of audit rows that are to be replaced. */
   audit?: readonly string[];
   /** Past versions of a file, read with their steps. The file is among `files`. */
@@ -216,6 +220,7 @@ export interface Current {
   lease(name: string): LeaseRecord | null;
   /** The value is `undefined` where it is not JSON. */
   setting(key: string): { value: unknown } | null;
+  key(id: string): KeyRecord | null;
   audit(id: string): AuditRecord | null;
   /**
    * The database's clock in milliseconds, when the leases of the request were read. Throws `INTERNAL`
@@ -257,6 +262,8 @@ export interface Changes {
   leases?: readonly { name: string; lease: LeaseRecord | null }[];
   /** Settings to write, and to remove (`null`). */
   settings?: readonly { key: string; setting: { value: unknown } | null }[];
+  /** Named keys to write, and to remove (`null`). */
+  keys?: readonly { id: string; key: KeyRecord | null }[];
   /** Holds to set, and to remove (`null`). */
   holds?: readonly { scope: ScopeKey; hold: HoldRecord | null }[];
   /** Rows to replace of {@link MutateRequest.past}: what a redaction changes of them. */
@@ -594,7 +601,12 @@ export interface ObservationStore {
 export interface AuditStore {
   /** Admin. The page key is `[id]`. */
   list(
-    filter: { action?: string | null; since?: number | null; until?: number | null },
+    filter: {
+      action?: string | null;
+      operator?: string | null;
+      since?: number | null;
+      until?: number | null;
+    },
     page: PageRequest,
   ): Promise<PageResult<AuditRecord>>;
 }
@@ -613,6 +625,15 @@ export interface ConfigStore {
   set(entries: Record<string, unknown>, audit: AuditRecord | null): Promise<void>;
   /** Sets `value` unless the key has one; returns the value of the key. */
   setIfAbsent(key: string, value: unknown): Promise<unknown>;
+}
+
+/** Named keys and tokens of operators. They are made, changed and removed by `mutate`. */
+export interface KeyStore {
+  /**
+   * Reads, at one moment, the number of the last change and all keys by id; no keys if the number is
+   * `known`.
+   */
+  look(known: number | null): Promise<{ generation: number; keys: readonly KeyRecord[] | null }>;
 }
 
 /**

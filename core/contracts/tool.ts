@@ -82,6 +82,8 @@ export interface Caller {
   /** `null` for the admin, and for work on shared memory alone. */
   userId: string | null;
   actor: string;
+  /** The operator who writes, where the actor is `admin`. */
+  operator?: string | null | undefined;
   tool: string | null;
   toolCallId: string | null;
   trace: Trace;

@@ -11,7 +11,7 @@ import { memoryHeld } from '../files/hold.ts';
 import { LOOK_MS } from '../files/known-erasures.ts';
 import { parseUserId, toScope, ownerOf } from '../files/paths.ts';
 import { requireErasure } from '../history/redact.ts';
-import { toAuditRecord } from '../telemetry/audit.ts';
+import { NOBODY, toAuditRecord } from '../telemetry/audit.ts';
 import { eraseMemory, type EraseParts } from './erase-memory.ts';
 import { previewErasure, readChainHead } from './receipt.ts';
 
@@ -42,7 +42,7 @@ export function createErasures(
     storage,
     log: deps.log,
     now: deps.now,
-    goOn: (hold) => work({ hold }, { address: null, traceId: null }),
+    goOn: (hold) => work({ hold }, NOBODY),
   });
   /** Other instances may serve the same database, unless it is a file. */
   const isShared = storage.filename === undefined;

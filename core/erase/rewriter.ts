@@ -100,12 +100,12 @@ function createFileRewriter(file: DatabaseFile, deps: RewriterParts): Rewriter {
       return [DATABASE_FILE];
     },
 
-    async rewrite({ address, traceId }, progress) {
+    async rewrite(caller, progress) {
       const before = (await file.look()).bytes;
       await rewriting.run({ isAsked: true, logMs: LOG_MS, progress });
       const { bytes } = await file.look();
       const entry = { action: 'memory.vacuum', target: 'all', details: { before, bytes } };
-      await writeAudit(deps, { ...entry, address, traceId });
+      await writeAudit(deps, { ...entry, ...caller });
       return { before, bytes };
     },
 

@@ -25,19 +25,20 @@ const DASH = /[\p{Dash_Punctuation}\u2043\u2212]/gu;
  */
 export function parseActor(value: string | undefined): string {
   if (value === undefined) return DEFAULT_ACTOR;
-  const message = findFault(value) ?? findReserved(value);
+  const message = findNameFault(value) ?? findReserved(value);
   if (message === null) return value;
   throw invalidField('/context/actor', message, 'context.actor');
 }
 
 /** Like {@link parseActor}, for a plugin's actor, which may be reserved. */
 export function parseHostActor(value: string): string {
-  const message = findFault(value);
+  const message = findNameFault(value);
   if (message === null) return value;
   throw invalidField('/actor', message, 'actor');
 }
 
-function findFault(value: string): string | null {
+/** What is wrong with a name that is shown beside rows; `null` for nothing. At most 64 characters. */
+export function findNameFault(value: string): string | null {
   // Checked before splitting a huge name: a character has at most two UTF-16 units.
   const isBounded = typeof value === 'string' && value.length <= 2 * MAX_LENGTH;
   if (!isBounded || value === '' || [...value].length > MAX_LENGTH) {

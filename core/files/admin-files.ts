@@ -120,9 +120,9 @@ export function createAdminFiles(
       });
     },
 
-    async redact(key, { content, reason, version, past }, { address: _address, traceId }) {
+    async redact(key, { content, reason, version, past }, { operator, traceId }) {
       const trace = noTrace(traceId, undefined);
-      const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, trace };
+      const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, operator, trace };
       const write = {
         keys: [key],
         caller,
@@ -180,6 +180,7 @@ export function createAdminFiles(
   function adminWrite<R extends object>(
     keys: readonly FileKey[],
     {
+      operator,
       address,
       traceId,
       action,
@@ -194,10 +195,10 @@ export function createAdminFiles(
     },
   ) {
     const trace = noTrace(traceId, knownErasure);
-    const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, trace };
+    const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, operator, trace };
     const audit = (result: R) => {
       const details = { ...more, written: toAuditDetails(result) };
-      return toAuditRecord(ids, { action, target, details, address, traceId });
+      return toAuditRecord(ids, { action, target, details, operator, address, traceId });
     };
     return { keys, caller, toPath: toPhysicalPath, audit, isOperators: true };
   }

@@ -1,4 +1,4 @@
-import { writeAudit } from '../telemetry/audit.ts';
+import { NOBODY, writeAudit } from '../telemetry/audit.ts';
 import type { FileContent, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { chunk } from '../lists/group-by.ts';
@@ -72,8 +72,7 @@ export function createContentSearch({ storage, ids }: { storage: Storage; ids: I
           files: items.length,
           users: [...new Set(items.map((item) => item.userId ?? 'shared'))],
         },
-        address: caller?.address ?? null,
-        traceId: caller?.traceId ?? null,
+        ...(caller ?? NOBODY),
       },
     );
     return { items, nextCursor: toCursor(isCut ? last : null, query, identity), searched };

@@ -48,7 +48,7 @@ export function createFreezes(deps: {
   const base = { scopes: [], files: [], leases: [CLOCK] };
 
   return {
-    async freeze({ minutes, ...request }, { address, traceId }) {
+    async freeze({ minutes, ...request }, caller) {
       const target = parseTarget(request);
       const reason = checkReason(request.reason) ?? '';
       await known.lookAgain();
@@ -69,7 +69,7 @@ export function createFreezes(deps: {
             reason,
             at,
             until: at + minutes * MINUTE_MS,
-            address,
+            address: caller.address,
           };
           const over = stored.filter((key) => {
             const old = fromFreezeSetting(key, current.setting(key)?.value);
@@ -79,8 +79,7 @@ export function createFreezes(deps: {
             action: 'writes.freeze',
             target: nameTarget(freeze),
             details: { ...target, freezeId: id, reason, minutes, until: toTime(freeze.until) },
-            address,
-            traceId,
+            ...caller,
           });
           const settings = [
             toFreezeSetting(freeze),
@@ -98,7 +97,7 @@ export function createFreezes(deps: {
       return known.freezes().map(toAnswer);
     },
 
-    async thaw(id, { address, traceId }) {
+    async thaw(id, caller) {
       const key = toFreezeKey(id);
       const ended = await storage.mutate({ ...base, settings: [key] }, (current) => {
         const freeze = fromFreezeSetting(key, current.setting(key)?.value);
@@ -113,8 +112,7 @@ export function createFreezes(deps: {
           action: 'writes.thaw',
           target: nameTarget(freeze),
           details: { ...target, freezeId: id },
-          address,
-          traceId,
+          ...caller,
         });
         const settings = [{ key, setting: null }];
         return { result: freeze, writes: 0, changes: { settings, audit: [audit] } };

@@ -134,8 +134,7 @@ function toWrittenRun(
       const { audit, ...rows } = options.with?.(written, current) ?? {};
       if (audit === undefined) return rows;
       const { caller, ...facts } = audit;
-      const { address, traceId } = caller;
-      return { ...rows, audit: toAuditRecord(ids, { ...facts, address, traceId }) };
+      return { ...rows, audit: toAuditRecord(ids, { ...facts, ...caller }) };
     },
   };
 }

@@ -93,6 +93,7 @@ function hashObject(revision: HashedRow): string {
     existsAfter: revision.existsAfter,
     hashFormat: revision.hashFormat,
     id: revision.id,
+    operator: revision.operator,
     path: toPhysicalPath(revision),
     peerId: revision.peerId,
     reason: revision.reason,

@@ -1,5 +1,5 @@
 import type { CoverOptions, Storage, UncoveredFile } from '../contracts/storage.ts';
-import { toAuditRecord } from '../telemetry/audit.ts';
+import { NOBODY, toAuditRecord } from '../telemetry/audit.ts';
 import { hashText } from '../files/content.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { type Base, sealBases } from './chain.ts';
@@ -36,8 +36,7 @@ export async function coverFiles({
         action: 'revisions.cover',
         target: 'all',
         details: { files },
-        address: null,
-        traceId: null,
+        ...NOBODY,
       }),
   };
   let total = 0;

@@ -12,7 +12,7 @@ import type { HistoryParts } from './history-parts.ts';
 export async function pruneRevisions(
   { storage, ids, now }: Pick<HistoryParts, 'storage' | 'ids' | 'now'>,
   request: PruneRequest,
-  { address, traceId }: AuditCaller,
+  caller: AuditCaller,
 ): Promise<PruneAnswer> {
   const { olderThan, keepLast, userId, path, dryRun = false } = request;
   if (olderThan === undefined && keepLast === undefined) {
@@ -36,8 +36,7 @@ export async function pruneRevisions(
         action: 'revisions.prune',
         target: path ?? userId ?? 'all',
         details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
-        address,
-        traceId,
+        ...caller,
       }),
   });
   return { ...count, dryRun };

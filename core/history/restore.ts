@@ -5,6 +5,7 @@ import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
+import { NOBODY } from '../telemetry/audit.ts';
 import type { AdminFiles } from '../files/admin-files.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
@@ -66,8 +67,7 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
     storage,
     log,
     now,
-    goOn: (hold) =>
-      workHeld({ hold, isTaken: true }, toGoal(hold), { address: null, traceId: null }),
+    goOn: (hold) => workHeld({ hold, isTaken: true }, toGoal(hold), NOBODY),
   });
 
   /**

@@ -334,6 +334,7 @@ export function toAdminRevision(revision: RevisionRecord): AdminRevision {
     version: revision.version,
     action: revision.action,
     actor: revision.actor,
+    operator: revision.operator,
     reason: revision.reason,
     tool: revision.tool,
     toolCallId: revision.toolCallId,

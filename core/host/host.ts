@@ -302,6 +302,7 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
         action: `${plugin.name}.config`,
         target: keys.join(', '),
         details: { ...entries },
+        operator: caller?.operator ?? null,
         address: caller?.address ?? null,
         traceId: caller?.traceId ?? null,
       });
@@ -344,8 +345,7 @@ function withAudit(
 ): Omit<RunDecision<unknown>, 'result'> {
   if (audit === undefined) return rows;
   const { caller, ...facts } = audit;
-  const { address, traceId } = caller;
-  return { ...rows, audit: toAuditRecord(deps.ids, { ...facts, address, traceId }) };
+  return { ...rows, audit: toAuditRecord(deps.ids, { ...facts, ...caller }) };
 }
 
 /** The plugin's own rows, each change that a person asked for with its audit row. */

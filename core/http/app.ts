@@ -1,5 +1,7 @@
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import type { IncomingMessage, RequestListener } from 'node:http';
+import type { KnownKeys } from '../access/known-keys.ts';
+import { createProxySignIn } from '../access/operators.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { Core } from '../service.ts';
 import { CALL_DEADLINE_MS } from '../time/deadline.ts';
@@ -18,7 +20,9 @@ export type AppCore = Pick<
   Core,
   'settings' | 'log' | 'now' | 'state' | 'ready' | 'lateStart' | 'pluginRoutes'
 > &
-  Partial<Pick<Core, 'eventStreams'>>;
+  Partial<Pick<Core, 'eventStreams'>> & {
+    access: { known: Pick<KnownKeys, 'find' | 'list'> };
+  };
 
 /** The service over HTTP. */
 export interface HttpApp {
@@ -72,12 +76,19 @@ export function createApp(
 ): HttpApp {
   const { settings, log } = core;
   const hostCheck = checkHost(settings.allowedHosts);
-  const admin = adminAuth(settings.adminSecret, core.now);
+  const admin = adminAuth(settings.adminSecret, {
+    now: core.now,
+    keys: core.access.known,
+    proxy: createProxySignIn(settings),
+  });
 
   function createMount(resolveUserId: ResolveUserId | null): Mount {
     const auth = {
       none: () => undefined,
-      tools: toolsAuth(settings.apiKey ?? [], { hasSignIn: resolveUserId !== null }),
+      tools: toolsAuth(settings.apiKey ?? [], {
+        hasSignIn: resolveUserId !== null,
+        keys: core.access.known,
+      }),
       admin,
     };
     const mount = (extra: readonly RouteDefinition[]): MountedRoutes =>

@@ -3,8 +3,10 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Router, type RouterMiddleware } from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
-import type { Logger } from '../contracts/plugin.ts';
+import type { ApiKey, Operator } from '../contracts/access.ts';
+import type { AuditCaller, Logger } from '../contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
+import { checkRole } from '../access/operators.ts';
 import { msLeft, withDeadline } from '../time/deadline.ts';
 import {
   invalidField,
@@ -20,7 +22,7 @@ import { parseTraceparent } from '../telemetry/trace-context.ts';
 import { clientAddress } from './address.ts';
 import { readJsonBody, readStream } from './body.ts';
 import { describeError } from '../describe-error.ts';
-import type { Check, RequestHead } from './middleware/check.ts';
+import type { Check, KeyCheck, RequestHead } from './middleware/check.ts';
 import { CONSOLE_HEADERS, DATA_HEADERS, type HeaderList } from './middleware/security-headers.ts';
 import { compileQuery } from './query.ts';
 import { bindSignedIn, findSignedIn, type ResolveUserId } from './signed-in.ts';
@@ -41,7 +43,7 @@ export interface MountOptions {
   /** Runs instead on routes with `anyHost`. */
   checkTarget: Check;
   /** Runs on the router of its kind, before each of its routes. */
-  auth: Record<RouteDefinition['auth'], Check>;
+  auth: Record<RouteDefinition['auth'], KeyCheck>;
   /**
    * Finds the user signed in to the surrounding app; `null` when the tools API accepts only its
    * key.
@@ -163,14 +165,14 @@ function createArea(
         );
       };
       if (kind !== 'tools' || options.resolveUserId === null) {
-        options.auth[kind](exchange);
-        return proceed();
+        const checked = options.auth[kind](exchange);
+        return checked === undefined ? proceed() : checked.then(proceed);
       }
       const leftMs = msLeft(options.deadlineMs, exchange.arrivedAt);
       const timeoutMs = Math.min(options.signInTimeoutMs, leftMs);
-      return findSignedIn(options.resolveUserId, { ctx, timeoutMs }).then((userId) => {
+      return findSignedIn(options.resolveUserId, { ctx, timeoutMs }).then(async (userId) => {
         exchange.userId = userId;
-        if (userId === null) options.auth[kind](exchange);
+        if (userId === null) await options.auth[kind](exchange);
         return proceed();
       });
     })) as RouterMiddleware);
@@ -275,12 +277,13 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     const ctx = context as OwnContext;
     const exchange = ctx[EXCHANGE];
     exchange.route = route;
+    if (route.auth === 'admin') checkRole(exchange.operator, route.role ?? 'admin');
     const { userId } = exchange;
     if (userId !== null) {
       const header = (name: string): string | null => exchange.header(name);
       const isBound = bindSignedIn(route, { userId, header, hasBody: hasBody(ctx.req) });
       if (!isBound) {
-        options.auth[route.auth](exchange);
+        await options.auth[route.auth](exchange);
         exchange.userId = null;
       }
     }
@@ -517,6 +520,8 @@ function setHeaders({ res }: Context, headers: HeaderList): void {
 class Exchange implements RouteRequest, RequestHead {
   route: RouteDefinition | null = null;
   userId: string | null = null;
+  apiKey: ApiKey | null = null;
+  operator: Operator | null = null;
   params: Readonly<Record<string, string>> = {};
   query: unknown = undefined;
   body: unknown = undefined;
@@ -554,6 +559,15 @@ class Exchange implements RouteRequest, RequestHead {
 
   get target(): string {
     return this.#ctx.originalUrl;
+  }
+
+  get method(): string {
+    return this.#ctx.method;
+  }
+
+  get caller(): AuditCaller {
+    const { address, traceId } = this;
+    return { operator: this.operator?.name ?? null, address, traceId };
   }
 
   get address(): string {

@@ -16,8 +16,10 @@ import { contentSearchRoutes } from './routes/content-search.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
 import { importRoutes } from './routes/import.ts';
+import { keysRoutes } from './routes/keys.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { observabilityRoutes } from './routes/observability.ts';
+import { operatorsRoutes } from './routes/operators.ts';
 import { playgroundRoutes } from './routes/playground.ts';
 import { reembedRoutes } from './routes/reembed.ts';
 import { reindexRoutes } from './routes/reindex.ts';
@@ -56,6 +58,8 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...retentionRoutes(core),
     ...usersRoutes(core),
     ...freezesRoutes(core),
+    ...keysRoutes(core),
+    ...operatorsRoutes(core),
     ...filesRoutes(core),
     ...contentSearchRoutes(core),
     ...revisionsRoutes(core),

@@ -12,7 +12,7 @@ import type { IdSource } from '../ids/ids.ts';
  */
 export async function reembed(
   deps: { storage: Pick<Storage, 'mutate'>; worker: EmbeddingWorker | null; ids: IdSource },
-  { address, traceId }: AuditCaller,
+  caller: AuditCaller,
 ): Promise<EmbeddingProgress> {
   const { worker } = deps;
   if (worker === null) {
@@ -21,7 +21,7 @@ export async function reembed(
     });
   }
   const action = 'embeddings.reembed';
-  await writeAudit(deps, { action, target: 'all', details: {}, address, traceId });
+  await writeAudit(deps, { action, target: 'all', details: {}, ...caller });
   await worker.reembed();
   return await worker.progress();
 }

@@ -26,9 +26,8 @@ export function createReindex(deps: {
       const begun: Reindexing = { state: 'running', done: 0, files: 0 };
       last = begun;
       try {
-        const { address, traceId } = caller;
         const action = 'index.reindex';
-        await writeAudit(deps, { action, target: 'all', details: {}, address, traceId });
+        await writeAudit(deps, { action, target: 'all', details: {}, ...caller });
       } catch (error) {
         last = before;
         throw error;

@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { PruneCount, Storage } from '../contracts/storage.ts';
-import { toAuditRecord } from '../telemetry/audit.ts';
+import { NOBODY, toAuditRecord } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
@@ -188,8 +188,7 @@ async function pruneRevisions(
           action: 'revisions.retention',
           target: 'all',
           details: { days, ...count },
-          address: null,
-          traceId: null,
+          ...NOBODY,
         }),
     },
   );

@@ -18,6 +18,9 @@ export const AdminAudit = strictObject({
   details: Type.Record(Type.String(), Type.Unknown(), {
     description: 'Counts, versions and settings: never content.',
   }),
+  operator: nullable(
+    text('Who did it: admin for the secret of the configuration; null in older rows.'),
+  ),
   address: nullable(Type.String()),
   traceId: nullable(Type.String()),
 });
@@ -26,6 +29,7 @@ export type AdminAudit = Static<typeof AdminAudit>;
 /** What the list of changes takes. */
 export const AuditListQuery = strictObject({
   action: filterText('Only this action.'),
+  operator: filterText('Only what this operator did.'),
   ...sinceQuery,
   ...pageQuery,
 });

@@ -51,6 +51,7 @@ export const AdminEvent = strictObject({
   userId: nullable(userIdSchema),
   tool: nullable(Type.String()),
   actor: Type.String(),
+  key: nullable(text('The name of the API key that the call came with.')),
   status: statusSchema,
   errorCode: nullable(Type.String()),
   startedAt: timeSchema,

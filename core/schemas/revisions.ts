@@ -29,6 +29,9 @@ export const AdminRevision = strictObject({
   version: versionSchema,
   action: RevisionAction,
   actor: Type.String(),
+  operator: nullable(
+    text('The operator who wrote it, with the actor admin; null for others and in older rows.'),
+  ),
   reason: nullable(Type.String()),
   tool: nullable(Type.String()),
   toolCallId: nullable(Type.String()),

@@ -2,6 +2,7 @@ import { MemoryError, notRun, notStarted } from '../errors.ts';
 import { removeAllLeftovers } from '../maintenance/leftovers.ts';
 import type { Filing } from '../subagents/remember/filing.ts';
 import type { Tools } from '../tools/run-tool.ts';
+import type { Access } from './access.ts';
 import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
 import type { PluginSet } from './plugin-set.ts';
@@ -29,6 +30,7 @@ interface LifeCycleParts {
   index: SearchIndex;
   memory: Memory;
   filing: Filing;
+  access: Access;
   tools: Tools;
   plugins: PluginSet;
 }
@@ -109,12 +111,13 @@ export class LifeCycle {
    */
   async #open(): Promise<void> {
     this.#state = 'starting';
-    const { basis, telemetry, index, plugins } = this.#parts;
+    const { basis, telemetry, access, index, plugins } = this.#parts;
     const { storage, log, now } = basis;
     if (!this.#isStorageOpen) await storage.init({ log, now });
     this.#isStorageOpen = true;
     await removeAllLeftovers(storage);
     await telemetry.knownErasures.look();
+    await access.known.look();
     await plugins.setUp((name) => (this.#waitsFor = `the plugin ${name}`));
     if (this.#closing !== null) return;
     this.#waitsFor = 'the exporters of traces';
@@ -142,7 +145,7 @@ export class LifeCycle {
   async #shutDown(): Promise<void> {
     this.#state = 'closing';
     this.#stopping.abort();
-    const { basis, telemetry, index, memory, filing, tools, plugins } = this.#parts;
+    const { basis, telemetry, access, index, memory, filing, tools, plugins } = this.#parts;
     telemetry.eventStreams.close();
     await this.#opening?.catch(() => undefined);
     await tools.drain(CLOSE_LIMIT_MS);
@@ -154,6 +157,8 @@ export class LifeCycle {
     await index.indexer.stop();
     await index.embeddings?.stop();
     await plugins.close();
+    access.known.stop();
+    if (this.#isStorageOpen) await access.calls.close();
     await telemetry.queue.close();
     if (this.#isStorageOpen) await basis.storage.close();
     this.#state = 'closed';

@@ -11,6 +11,7 @@ import { createFileStore } from './read/files.ts';
 import { createHoldStore } from './read/holds.ts';
 import { createIndexStore } from './index/index-store.ts';
 import { createInspectionStore } from './read/inspection.ts';
+import { createKeyStore } from './read/keys.ts';
 import { createLeaseStore } from './write/leases.ts';
 import { createLogStore } from './write/log.ts';
 import { createObservationStore } from './read/observations.ts';
@@ -75,6 +76,7 @@ export function createStorage(database: SqlDatabase): Storage {
     observations: createObservationStore(opened),
     audit: createAuditStore(opened),
     config: createConfigStore(opened),
+    keys: createKeyStore(opened),
     leases: createLeaseStore(opened),
     index: createIndexStore(opened),
     vectors: createVectorStore(opened),

@@ -50,6 +50,7 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
     async audit(query) {
       const filter = {
         action: query.action ?? null,
+        operator: query.operator ?? null,
         since: parseTimeOrNull(query.since, 'since'),
         until: parseTimeOrNull(query.until, 'until'),
       };

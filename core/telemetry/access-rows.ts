@@ -28,10 +28,17 @@ export function logAccess(
   return waiting;
 }
 
+/** Refused for what a caller may do. */
+const DENIED: ReadonlySet<string> = new Set([
+  'READ_ONLY_SCOPE',
+  'SPACE_NOT_ALLOWED',
+  'WRITES_FROZEN',
+]);
+
 /** The outcome of an access that failed. */
 export function toOutcome(error: unknown): AccessRecord['outcome'] {
   if (!(error instanceof MemoryError)) return 'error';
-  if (error.code === 'READ_ONLY_SCOPE' || error.code === 'WRITES_FROZEN') return 'denied';
+  if (DENIED.has(error.code)) return 'denied';
   return error.code === 'FILE_NOT_FOUND' ? 'not_found' : 'error';
 }
 
@@ -43,6 +50,7 @@ function toAccessRow(ids: IdSource, call: Caller, facts: AccessFacts): AccessRec
     userId: call.userId,
     fileNo: null,
     actor: call.actor,
+    key: call.apiKey?.name ?? null,
     tool: call.tool,
     toolCallId: call.toolCallId,
     traceId: call.trace.traceId,

@@ -29,6 +29,7 @@ export interface Metrics {
 const HELP = {
   memory_service_tool_calls_total:
     'Tool calls by tool and outcome: ok, failed (5xx) or refused (4xx).',
+  memory_service_key_calls_total: 'Tool calls by named key and outcome.',
   memory_service_tool_duration_seconds: 'How long tool calls took.',
   memory_service_access_rows_queued: 'Access rows that wait to be written.',
   memory_service_events_queued: 'Events that wait to be written.',
@@ -59,11 +60,12 @@ interface Sample {
 type Values = Readonly<Record<keyof typeof HELP, number | readonly Sample[]>>;
 
 /**
- * Creates the metrics. Labels are only tools, outcomes and exporters, never users, paths or actors:
- * this keeps the number of series small and personal data out.
+ * Creates the metrics. Labels are only tools, outcomes, exporters and names of API keys, never users,
+ * paths or actors: this keeps the number of series small and personal data out.
  */
 export function createMetrics(sources: MetricsSources): Metrics {
   const tools = new Map<string, ToolFigures>();
+  const keys = new Map<string, ToolFigures['outcomes']>();
   let spans = 0;
 
   async function read(): Promise<Values> {
@@ -80,7 +82,12 @@ export function createMetrics(sources: MetricsSources): Metrics {
     ]);
     const { user, system } = process.cpuUsage();
     return {
-      memory_service_tool_calls_total: [...tools].flatMap(toCalls),
+      memory_service_tool_calls_total: [...tools].flatMap(([tool, { outcomes }]) =>
+        toCalls({ tool }, outcomes),
+      ),
+      memory_service_key_calls_total: [...keys].flatMap(([key, outcomes]) =>
+        toCalls({ key }, outcomes),
+      ),
       memory_service_tool_duration_seconds: [...tools].flatMap(toDurations),
       memory_service_access_rows_queued: accessQueued,
       memory_service_events_queued: eventsQueued,
@@ -108,7 +115,13 @@ export function createMetrics(sources: MetricsSources): Metrics {
         const tool = event.tool ?? 'unknown';
         let figures = tools.get(tool);
         if (figures === undefined) tools.set(tool, (figures = newFigures()));
-        figures.outcomes[outcomeOf(event)] += 1;
+        const outcome = outcomeOf(event);
+        figures.outcomes[outcome] += 1;
+        if (event.key !== null) {
+          let outcomes = keys.get(event.key);
+          if (outcomes === undefined) keys.set(event.key, (outcomes = newOutcomes()));
+          outcomes[outcome] += 1;
+        }
         const seconds = event.durationMs / 1000;
         figures.seconds += seconds;
         const bucket = BUCKETS.findIndex((end) => seconds <= end);
@@ -146,9 +159,13 @@ interface ToolFigures {
   buckets: number[];
 }
 
+function newOutcomes(): ToolFigures['outcomes'] {
+  return { ok: 0, failed: 0, refused: 0 };
+}
+
 function newFigures(): ToolFigures {
   return {
-    outcomes: { ok: 0, failed: 0, refused: 0 },
+    outcomes: newOutcomes(),
     seconds: 0,
     buckets: new Array<number>(BUCKETS.length + 1).fill(0),
   };
@@ -156,8 +173,11 @@ function newFigures(): ToolFigures {
 
 const DURATIONS = 'memory_service_tool_duration_seconds' satisfies keyof typeof HELP;
 
-function toCalls([tool, { outcomes }]: [string, ToolFigures]): Sample[] {
-  return Object.entries(outcomes).map(([outcome, value]) => ({ labels: { tool, outcome }, value }));
+function toCalls(labels: Sample['labels'], outcomes: ToolFigures['outcomes']): Sample[] {
+  return Object.entries(outcomes).map(([outcome, value]) => ({
+    labels: { ...labels, outcome },
+    value,
+  }));
 }
 
 /** A tool's histogram. */

@@ -29,6 +29,8 @@ interface RootOptions {
   userId: string | null;
   tool: string | null;
   actor: string;
+  /** The name of the caller's key. */
+  key?: string | null;
   toolCallId: string;
   callerToolCallId: string | null;
   parent: TraceContext | null;
@@ -96,6 +98,7 @@ export class RootTrace implements Trace {
         userId: options.userId,
         tool: options.tool,
         actor: options.actor,
+        key: options.key ?? null,
         toolCallId: options.toolCallId,
         callerToolCallId: options.callerToolCallId,
         traceId: this.traceId,

@@ -72,7 +72,7 @@ export function toAdminEvents({ scope: _scope, parent: _parent, spans, ...event 
   root: AdminEvent;
   spans: AdminEvent[];
 } {
-  const { id, traceId, toolCallId, callerToolCallId, userId, tool, actor } = event;
+  const { id, traceId, toolCallId, callerToolCallId, userId, tool, actor, key } = event;
   return {
     root: { ...event, startedAt: toTime(event.startedAt) },
     spans: spans.map((span, index) => ({
@@ -84,6 +84,7 @@ export function toAdminEvents({ scope: _scope, parent: _parent, spans, ...event 
       userId,
       tool,
       actor,
+      key,
       ...span,
       startedAt: toTime(span.startedAt),
     })),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiKey } from '../contracts/access.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type {
   MemoryServices,
@@ -58,6 +59,8 @@ interface ToolsDependencies {
   log: Logger;
   /** Tool calls a minute for each user; 0 is off. */
   rateLimit: number;
+  /** Counts a call with a named key; throws `RATE_LIMITED`. */
+  countCall: (apiKey: ApiKey) => Promise<void> | undefined;
   /** Resolves once storage is open; rejects with `SHUTTING_DOWN` after the end. */
   ready: () => Promise<void>;
   /** The error of a call whose time ends during the start; default `notRun`. */
@@ -168,6 +171,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       userId: user.value,
       tool: tool?.definition.name ?? null,
       actor: actor.value ?? 'agent',
+      key: request?.apiKey?.name ?? null,
       toolCallId,
       callerToolCallId: parseCallerCallId(context.toolCallId),
       parent: deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
@@ -190,6 +194,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     if (traced.setupFailure !== null) throw traced.setupFailure.error;
     await waitForStart(arrivedAt);
     deps.checkUser(user.value);
+    if (apiKey !== undefined) await deps.countCall(apiKey);
     limit?.check(user.value);
     limit?.take(user.value);
     const { context, idempotencyKey, signal } = request;

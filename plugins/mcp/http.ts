@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { onlyUserOf } from '../../core/access/key-rules.ts';
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
@@ -72,7 +73,7 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
     tag: 'Tools',
     summary: 'The tools over the Model Context Protocol',
     description:
-      'Streamable HTTP, with the user in x-user-id, which initialize, ping and tools/list do without. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
+      'Streamable HTTP, with the user in x-user-id, which initialize, ping and tools/list do without, and a key for one user. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
     bodySchema,
     signedIn: {},
     resultSchema: { ...bodySchema, description: 'The answer, or a list of answers to a list.' },
@@ -93,9 +94,13 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
   };
 }
 
-/** Who is signed in to the app around the service, or who `x-user-id` says; nobody, for now, otherwise. */
+/**
+ * Who is signed in to the app around the service, or who `x-user-id` says, or the only user of the key;
+ * nobody, for now, otherwise.
+ */
 function toCall(request: RouteRequest, messages: readonly JSONRPCMessage[]): Call | null {
-  const userId = request.userId ?? request.header('x-user-id');
+  const { apiKey } = request;
+  const userId = request.userId ?? request.header('x-user-id') ?? onlyUserOf(apiKey ?? undefined);
   if (userId === null) return null;
   const traceparent = request.header('traceparent');
   // A key is for one request: the second of a list would be another one under the same key.
@@ -103,6 +108,7 @@ function toCall(request: RouteRequest, messages: readonly JSONRPCMessage[]): Cal
   return {
     // The runner checks it, in the calls that need one.
     context: { userId },
+    ...(apiKey === null ? {} : { apiKey }),
     // All messages of a list have one deadline; the runner refuses those that have not begun by then.
     arrivedAt: request.arrivedAt,
     ...(traceparent === null ? {} : { traceparent }),
@@ -115,8 +121,10 @@ function toOptions(request: RouteRequest, options: McpOptions): McpOptions {
   const actor = options.actor ?? request.header('x-actor');
   const toolPrefix = options.toolPrefix ?? request.header('x-tool-prefix');
   checkToolPrefix(toolPrefix ?? '');
+  const { apiKey } = request;
   return {
     ...options,
+    ...(apiKey === null ? {} : { apiKey }),
     ...(actor === null ? {} : { actor }),
     ...(toolPrefix === null ? {} : { toolPrefix }),
   };

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
+import { isKeyTool } from '../../core/access/key-rules.ts';
+import type { ApiKey } from '../../core/contracts/access.ts';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError, toolNotFound } from '../../core/errors.ts';
 import { memoryInstructions } from '../../core/tools/memory-instructions.ts';
@@ -30,6 +32,8 @@ export interface McpOptions {
   toolPrefix?: string;
   /** Only the tools that change nothing. */
   readOnly?: boolean;
+  /** The named key of the request: its tools alone are offered. */
+  apiKey?: ApiKey;
   /** Who reads and writes, as revisions and the access log name it; default `agent`. */
   actor?: string;
 }
@@ -146,14 +150,14 @@ interface Extra {
 /** The tools that a client may call, also those that are not available now. */
 async function listOffered(
   runner: ToolRunner,
-  { tools: names, readOnly = false }: McpOptions,
+  { tools: names, readOnly = false, apiKey }: McpOptions,
 ): Promise<ToolDescription[]> {
   const all = await runner.listTools();
   const missing = (names ?? []).filter((name) => !all.some((tool) => tool.name === name));
   if (missing.length > 0) throw toolNotFound(missing);
   return all
     .filter(({ name }) => names === undefined || names.includes(name))
-    .filter((tool) => tool.readOnly || !readOnly);
+    .filter((tool) => (tool.readOnly || !readOnly) && isKeyTool(apiKey, tool));
 }
 
 /** The plain name of a tool that a client may call. */

@@ -172,6 +172,7 @@ describe('the story of an incident', () => {
       version: 1,
       action: 'create' as const,
       actor: 'agent',
+      operator: null,
       reason: 'see `[x](http://evil.example)`\n# Title',
       tool: null,
       toolCallId: null,

@@ -99,6 +99,9 @@ describe('the compose file', () => {
         count: (key: string) => (key === 'host' ? 1 : 0),
         address: '127.0.0.1',
         target: pathname,
+        method: 'GET',
+        apiKey: null,
+        operator: null,
       };
       expect(() => check(head)).not.toThrow();
     }

@@ -127,6 +127,7 @@ export function decideWrite(
         revisions: [
           {
             ...common,
+            operator: null,
             ...step,
             id,
             version,
@@ -156,6 +157,7 @@ export function decideWrite(
         access: [
           {
             ...common,
+            key: null,
             userId: toUserId(key.scope),
             runId: null,
             id: makeId(),
@@ -199,6 +201,7 @@ export function accessRow(scope: ScopeKey, more: Partial<AccessRecord> = {}): Ac
     fileNo: null,
     path: 'notes.md',
     actor: 'agent',
+    key: null,
     tool: 'memory_read',
     action: 'read',
     toolCallId: null,
@@ -231,6 +234,7 @@ export function eventRow(scope: ScopeKey, more: Partial<EventRecord> = {}): Even
     durationMs: 1.25,
     tool: 'memory_read',
     actor: 'agent',
+    key: null,
     attributes: { rows: 3, mode: 'text', hit: true },
     spans: [
       {

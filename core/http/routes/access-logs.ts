@@ -11,6 +11,7 @@ export function accessLogsRoutes(core: Pick<Core, 'accessLog'>): RouteDefinition
       tagDescription: 'Who read or wrote which file, in which tool call.',
       method: 'GET',
       path: '/v1/admin/access-logs',
+      role: 'viewer',
       summary: 'List access rows',
       description: 'Which files agents touched, newest first.',
       querySchema: AccessListQuery,

@@ -11,6 +11,7 @@ export function auditRoutes(core: Pick<Core, 'accessLog'>): RouteDefinition[] {
       tagDescription: 'What operators changed through the admin API.',
       method: 'GET',
       path: '/v1/admin/audit',
+      role: 'viewer',
       summary: 'List changes made through the admin API',
       description:
         'Every change, newest first; each row was written in the transaction of its change.',

@@ -7,7 +7,6 @@ import { backUpBeside } from '../../maintenance/backup.ts';
 import type { AuditCaller } from '../../contracts/plugin.ts';
 import { createIdSource } from '../../ids/ids.ts';
 import { createJob } from '../../maintenance/job.ts';
-import { toCaller } from '../caller.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { BackupFile, jobOf } from '../../schemas/jobs.ts';
 import { nullable } from '../../schemas/shapes.ts';
@@ -24,8 +23,8 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
   const job = createJob({
     name: 'backup',
     log: core.log,
-    async work({ address, traceId }: AuditCaller, progress) {
-      const entry = { action: 'backup.create', target: 'all', details: {}, address, traceId };
+    async work(caller: AuditCaller, progress) {
+      const entry = { action: 'backup.create', target: 'all', details: {}, ...caller };
       await writeAudit({ storage, ids }, entry);
       const made = await backUpBeside(storage, { ids, progress });
       await noteCopy(storage, made.file);
@@ -36,6 +35,7 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
     adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/backup',
+      role: 'admin',
       summary: 'Copy the database beside itself',
       description:
         'Answers at once: a consistent copy of a SQLite file is made in the background, in the same directory under a name of its own. The copy before it is removed. memory-service backup moves the copy to its target.',
@@ -47,12 +47,13 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
           const message = `A ${storage.name} database is backed up by its own tools.`;
           throw new MemoryError('INVALID_REQUEST', message);
         }
-        return job.start(toCaller(request));
+        return job.start(request.caller);
       },
     }),
     adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/backup',
+      role: 'viewer',
       summary: 'Read how far the copy is',
       description: 'Bytes written so far. The last copy of the process that answers, or null.',
       resultSchema: nullable(BackupJob),

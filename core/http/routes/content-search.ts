@@ -7,7 +7,6 @@ import {
 } from '../../schemas/content-search.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 
 /** Searches what memory files say, across users. */
 export function contentSearchRoutes(
@@ -17,24 +16,26 @@ export function contentSearchRoutes(
     adminRoute('Files', {
       method: 'GET',
       path: '/v1/admin/search',
+      role: 'contents',
       summary: 'Search the contents of memory files',
       description:
         'Files of all users and shared memory with a line that has all of the words, and these lines. It leaves no access row, because no agent read the files; an audit row says whose memory was shown, without the words.',
       querySchema: ContentSearchQuery,
       resultSchema: ContentSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
-      handle: (request) => core.searchContents(request.query, toCaller(request)),
+      handle: (request) => core.searchContents(request.query, request.caller),
     }),
     adminRoute('Files', {
       method: 'POST',
       path: '/v1/admin/search',
+      role: 'contents',
       summary: 'Search for an exact text, also in the history',
       description:
         'Files with an exact text; with history: true, from which version to which they have it. The text is in the body, so that it is in no address and no log. What was redacted is not found. A page may have no item; only nextCursor null is the end. An audit row says whose memory was shown, without the text.',
       bodySchema: TextSearchRequest,
       resultSchema: TextSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_PATH', 'INVALID_CURSOR'],
-      handle: (request) => core.searchText(request.body, toCaller(request)),
+      handle: (request) => core.searchText(request.body, request.caller),
     }),
   ];
 }

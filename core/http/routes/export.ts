@@ -2,7 +2,6 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import { ExportQuery } from '../../schemas/archive.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 
 /** Exports memory as a file. `memory-service export` calls this on a running server. */
 export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
@@ -11,6 +10,7 @@ export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
       tagDescription: 'Memory as an archive of text files with its history.',
       method: 'GET',
       path: '/v1/admin/export',
+      role: 'operator',
       summary: 'Export memory',
       description:
         'A .tar.gz with each file at its physical path, and its revisions as JSON lines below history/. It is streamed, and leaves an audit row. The same memory gives the same bytes. With format=git it is a stream for git fast-import instead.',
@@ -21,7 +21,7 @@ export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
       errorCodes: ['INVALID_USER_ID'],
       async handle(request) {
         const { userId = null, history = true, format = 'archive' } = request.query;
-        const stream = await core.archive.export({ userId, history, format }, toCaller(request));
+        const stream = await core.archive.export({ userId, history, format }, request.caller);
         const name = format === 'git' ? 'memory.fast-import' : 'memory.tar.gz';
         request.setHeader('Content-Disposition', `attachment; filename="${name}"`);
         if (format === 'git') request.setHeader('Content-Type', 'application/octet-stream');

@@ -16,7 +16,6 @@ import {
 import { listOf, strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
 import { reasonSchema } from '../../schemas/memory-tools/parts.ts';
-import { toCaller } from '../caller.ts';
 import { ifVersionOf, matchesTag, toVersionTag, withPrecondition } from '../precondition.ts';
 
 const PutBody = strictObject({
@@ -31,6 +30,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       tagDescription: 'The memory files of all users, by physical path.',
       method: 'GET',
       path: '/v1/admin/files',
+      role: 'viewer',
       summary: 'List memory files',
       description:
         'Memory files of all users and the shared ones, a folder level with depth=1, or the files that a user had at a time with at.',
@@ -42,6 +42,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
     adminRoute('Files', {
       method: 'GET',
       path: '/v1/admin/files/*path',
+      role: 'contents',
       summary: 'Read a memory file',
       description:
         'The file with its content, now or earlier; with blame=true, who wrote each line. The ETag is its version; If-None-Match answers 304. It leaves no access row.',
@@ -59,6 +60,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
     adminRoute('Files', {
       method: 'PUT',
       path: '/v1/admin/files/*path',
+      role: 'operator',
       summary: 'Write a memory file',
       description:
         'Replaces or creates the file as a revision with the actor admin. With If-Match: "<version>" (or several, or *) or If-None-Match: * only if it is still so; without either the last write wins.',
@@ -79,7 +81,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
           async () => (await core.fileLists.present(path))?.version ?? 0,
         );
         const { version, revisionId, unchanged } = await withPrecondition(ifVersion, () =>
-          core.files.put(path, { ...request.body, ifVersion }, toCaller(request)),
+          core.files.put(path, { ...request.body, ifVersion }, request.caller),
         );
         request.setHeader('ETag', toVersionTag(version));
         const file = await readAfterWrite(() => core.fileLists.present(path));
@@ -89,6 +91,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
     adminRoute('Files', {
       method: 'DELETE',
       path: '/v1/admin/files/*path',
+      role: 'operator',
       summary: 'Delete a memory file',
       description: 'A deletion is a revision too, and can be reverted. Takes If-Match.',
       resultSchema: AdminDeleteAnswer,
@@ -101,7 +104,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
           return file.version;
         });
         const { version, revisionId } = await withPrecondition(ifVersion, () =>
-          core.files.delete(path, { ifVersion }, toCaller(request)),
+          core.files.delete(path, { ifVersion }, request.caller),
         );
         return { path, version, revisionId };
       },

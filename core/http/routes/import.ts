@@ -8,7 +8,6 @@ import { ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
 import { createPause } from '../../time/pause.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 import { STREAM_HEADERS } from '../middleware/security-headers.ts';
 
 /** The content decides, not the type: any of them will do. */
@@ -46,6 +45,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
     adminRoute('Export and import', {
       method: 'POST',
       path: '/v1/admin/import',
+      role: 'operator',
       summary: 'Import memory',
       description:
         'The body is an archive of the export, or an export of another program. An archive is checked before anything is written, and imported as a whole or not at all. The answer has a JSON line for each file, { path, outcome }, one for each item of a folder or of another program that is skipped, { item, reason }, and as the last line { summary }, or { error } for an import that stopped. A skipped item stops nothing: summary.source counts them. An import that stopped can be repeated. Users without other files get ids, actors, times and history as they were; others get new versions by the actor import.',
@@ -68,7 +68,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
         const { onExisting = 'refuse', dryRun = false, from, userId = null } = request.query;
         const spool = await spoolArchive(request.stream);
         try {
-          const caller = toCaller(request);
+          const caller = request.caller;
           const options = { onExisting, dryRun, caller, from, userId };
           const imported = await core.archive.import(spool.open, options);
           for (const [name, value] of STREAM_HEADERS) request.setHeader(name, value);

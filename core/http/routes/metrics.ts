@@ -8,6 +8,7 @@ export function metricsRoutes(core: Pick<Core, 'metrics'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/metrics',
+      role: 'viewer',
       summary: 'Read the metrics of this instance',
       description:
         'In Prometheus’ text format. Labels are tools, outcomes and exporters, never users. The scraper sends the admin secret as a header.',

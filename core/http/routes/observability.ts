@@ -40,6 +40,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
       tagDescription: 'Tool calls with their traces, figures and metrics.',
       method: 'GET',
       path: '/v1/admin/observability/summary',
+      role: 'viewer',
       summary: 'Read the summary of tool calls',
       description:
         'Without since, of the last 24 hours, from the beginning of an hour. A call counts at the time of its end.',
@@ -51,6 +52,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/activity',
+      role: 'viewer',
       summary: 'Read the activity over time',
       description:
         'Reads, writes, finds and errors by bucket. The bucket suits the range when it is left out; at most 2,000 points.',
@@ -62,6 +64,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/latency',
+      role: 'viewer',
       summary: 'Read the latency over time',
       description: 'Percentiles by tool and bucket, from sketches that are merged.',
       querySchema: SeriesQuery,
@@ -72,6 +75,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/topology',
+      role: 'viewer',
       summary: 'Read the topology of memory',
       description: 'Scopes, actors, tools and files, and how many accesses lie between them.',
       querySchema: CountedQuery,
@@ -82,6 +86,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/top-files',
+      role: 'viewer',
       summary: 'List the most accessed files',
       description:
         'By the accesses that went well, under the path that the file had then; without since, of the last 24 hours.',
@@ -93,6 +98,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/failures',
+      role: 'viewer',
       summary: 'List failed and slow calls',
       description:
         'Newest first. Slow is what took SERVICE_SLOW_CALL_MS or longer. Refused input is listed only with reason=refused.',
@@ -109,6 +115,7 @@ function hygieneRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/hygiene',
+      role: 'contents',
       summary: 'Check a user’s memory',
       description:
         'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to fix it. It calls no model. since, until and tool select files by their last write: its time, and the tool that made it. It checks at most 2,000 files and 16 MB.',
@@ -120,6 +127,7 @@ function hygieneRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/hygiene/users',
+      role: 'viewer',
       summary: 'Count the findings in the memory of each user',
       description:
         'By user id, what the check of a user finds, in numbers. A page ends after 16 MB of memory, so it may be short: only nextCursor null is the end.',
@@ -136,6 +144,7 @@ function eventRoutes(core: Pick<Core, 'observability' | 'eventStreams'>): RouteD
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/events',
+      role: 'viewer',
       summary: 'List observation events',
       description:
         'Tool calls and dream runs, newest first, by the time at which they ended. They hold no content.',
@@ -147,6 +156,7 @@ function eventRoutes(core: Pick<Core, 'observability' | 'eventStreams'>): RouteD
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/events/stream',
+      role: 'viewer',
       summary: 'Watch observation events',
       description:
         'Server-sent events, of all instances: id is the id of the event, data the event with its spans as JSON. With Last-Event-ID, or since, it starts with the events recorded from there on, also after a restart. A client that does not keep up is disconnected. Read it with fetch: the secret is a header.',
@@ -165,6 +175,7 @@ function eventRoutes(core: Pick<Core, 'observability' | 'eventStreams'>): RouteD
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/influence',
+      role: 'viewer',
       summary: 'List who read a content',
       description:
         'Tool calls that were shown the content of a revision, newest first; also for a pruned revision (revision is null then). With line, those that were shown this line, in whatever version: it is followed through edits above and below it, moves of the file and reverts. revisionId, or path with version, says which content is meant.',

@@ -30,6 +30,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
       tagDescription: 'Lets an operator run the tools for any user.',
       method: 'GET',
       path: '/v1/admin/playground',
+      role: 'viewer',
       summary: 'List the tools of the Playground',
       description: 'The tools as GET /v1/tools lists them, with the admin secret.',
       resultSchema: strictObject({ tools: Type.Array(ListedTool) }),
@@ -38,6 +39,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
     adminRoute('Playground', {
       method: 'POST',
       path: '/v1/admin/playground/:name',
+      role: 'operator',
       // The tool runner has its own deadline.
       deadlineMs: null,
       summary: 'Run a tool from the Playground',

@@ -2,7 +2,6 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { EmbeddingProgress } from '../../schemas/status.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 
 /** Recreates all vectors. `memory-service reindex --embeddings` calls this on a running server. */
 export function reembedRoutes(core: Pick<Core, 'reembed'>): RouteDefinition[] {
@@ -10,13 +9,14 @@ export function reembedRoutes(core: Pick<Core, 'reembed'>): RouteDefinition[] {
     adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/reembed',
+      role: 'admin',
       summary: 'Make the vectors of all passages anew',
       description:
         'Answers at once: the vectors of all models are deleted, those of the present model are made in the background, and finds use words alone meanwhile. GET /v1/admin/status shows the progress. 400 where no embedder is configured.',
       resultSchema: EmbeddingProgress,
       status: 202,
       errorCodes: ['STORAGE_FULL'],
-      handle: (request) => core.reembed(toCaller(request)),
+      handle: (request) => core.reembed(request.caller),
     }),
   ];
 }

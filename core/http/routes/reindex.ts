@@ -2,7 +2,6 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { Reindexing } from '../../schemas/jobs.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 
 /** Rebuilds the search index. `memory-service reindex` calls this on a running server. */
 export function reindexRoutes(core: Pick<Core, 'reindex'>): RouteDefinition[] {
@@ -10,13 +9,14 @@ export function reindexRoutes(core: Pick<Core, 'reindex'>): RouteDefinition[] {
     adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/reindex',
+      role: 'admin',
       summary: 'Make the search index anew',
       description:
         'Answers at once: the index is made in the background, one user after the other, and finds stay correct meanwhile. GET /v1/admin/status shows the progress. A reindex under way is not started again.',
       resultSchema: Reindexing,
       status: 202,
       errorCodes: ['STORAGE_FULL'],
-      handle: (request) => core.reindex.start(toCaller(request)),
+      handle: (request) => core.reindex.start(request.caller),
     }),
   ];
 }

@@ -41,6 +41,7 @@ export function retentionRoutes(
     adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/retention',
+      role: 'admin',
       summary: 'Remove what is past its retention',
       description:
         'Answers at once: a round of the retention runs in the background, as it does once an hour. counts is null when another instance runs one.',
@@ -52,6 +53,7 @@ export function retentionRoutes(
     adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/retention',
+      role: 'viewer',
       summary: 'Read what the last round removed',
       description: 'The last one that this route began, in the process that answers; or null.',
       resultSchema: nullable(RetentionJob),

@@ -19,7 +19,6 @@ import {
 } from '../../schemas/revisions.ts';
 import { listOf } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 import { ifVersionOf, withPrecondition } from '../precondition.ts';
 
 /** Revisions: what changed, and going back. */
@@ -29,6 +28,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       tagDescription: 'The history of each file: compare, revert, redact and prune.',
       method: 'GET',
       path: '/v1/admin/revisions',
+      role: 'viewer',
       summary: 'List revisions',
       description: 'Write revisions without content, newest first.',
       querySchema: RevisionListQuery,
@@ -39,6 +39,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
     adminRoute('Revisions', {
       method: 'GET',
       path: '/v1/admin/revisions/:id',
+      role: 'contents',
       summary: 'Read a revision',
       description:
         'What it changed: content before and after, a unified diff, and what its writer had read.',
@@ -49,6 +50,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/revisions/:id/revert',
+      role: 'operator',
       summary: 'Revert a revision',
       description:
         'Takes what that revision changed out of the present content, and keeps what was written since. Where others changed the same lines, the answer lists the conflicts, and onConflict or resolutions decide them. With If-Match: "<version>" it writes only while the file is at that version. A file that was moved since is found where it is now; a deleted one comes back only if this revision deleted it.',
@@ -68,13 +70,14 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
         });
         const options = { ...request.body, ifVersion };
         return withPrecondition(ifVersion, () =>
-          core.revisions.revert(id, options, toCaller(request)),
+          core.revisions.revert(id, options, request.caller),
         );
       },
     }),
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/revisions/:id/redact',
+      role: 'admin',
       // The database file is rewritten before the receipt where that is cheap.
       deadlineMs: null,
       summary: 'Redact a revision',
@@ -84,11 +87,12 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       resultSchema: RedactAnswer,
       errorCodes: ['REVISION_NOT_FOUND', 'REVISION_NOT_REDACTABLE', 'WORK_LIMIT_EXCEEDED'],
       handle: (request) =>
-        core.revisions.redact(request.params['id'] ?? '', request.body, toCaller(request)),
+        core.revisions.redact(request.params['id'] ?? '', request.body, request.caller),
     }),
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/redact',
+      role: 'admin',
       // A file is not cut between two pages; the database file is rewritten before the receipt where
       // that is cheap.
       deadlineMs: null,
@@ -105,11 +109,12 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
         'INVALID_CURSOR',
         'MEMORY_HELD',
       ],
-      handle: (request) => core.revisions.redactText(request.body, toCaller(request)),
+      handle: (request) => core.revisions.redactText(request.body, request.caller),
     }),
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/revert',
+      role: 'operator',
       // Writes in batches, as long as there are files.
       deadlineMs: null,
       summary: 'Revert the writes of a run, a tool call, an actor, or a list',
@@ -125,11 +130,12 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
         'QUOTA_EXCEEDED',
         'WORK_LIMIT_EXCEEDED',
       ],
-      handle: (request) => core.revisions.revertWrites(request.body, toCaller(request)),
+      handle: (request) => core.revisions.revertWrites(request.body, request.caller),
     }),
     adminRoute('Revisions', {
       method: 'GET',
       path: '/v1/admin/diff',
+      role: 'contents',
       summary: 'Compare a user’s memory at two times',
       description:
         'The files that differ, by path, with their diffs. A page may be short: only nextCursor null is the end.',
@@ -141,6 +147,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/revisions/prune',
+      role: 'admin',
       // Removes rows in batches, as long as there are old ones.
       deadlineMs: null,
       summary: 'Prune old revisions',
@@ -149,7 +156,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       bodySchema: PruneRequest,
       resultSchema: PruneAnswer,
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID'],
-      handle: (request) => core.revisions.prune(request.body, toCaller(request)),
+      handle: (request) => core.revisions.prune(request.body, request.caller),
     }),
   ];
 }

@@ -45,6 +45,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
         'The state of the service, and the jobs that check, copy and trim its database.',
       method: 'GET',
       path: '/v1/admin/status',
+      role: 'viewer',
       summary: 'Read the status of the service',
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: AdminStatus,

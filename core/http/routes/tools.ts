@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { isKeyTool } from '../../access/key-rules.ts';
 import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
 import type { ToolRequest, ToolResponse } from '../../contracts/tool.ts';
 import { invalidField } from '../../errors.ts';
@@ -54,15 +55,17 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
       tag: 'Tools',
       tagDescription: 'What agents call to read, write and search the memory of one user.',
       summary: 'List the tools',
-      description: 'With their schemas, also those that lack a model (available: false).',
+      description:
+        'With their schemas, also those that lack a model (available: false). With a named key, those that it is for.',
       querySchema: ListQuery,
       signedIn: {},
       resultSchema: ToolList,
-      async handle({ query: { format, strict: isStrict } }) {
+      async handle({ query: { format, strict: isStrict }, apiKey }) {
         if (isStrict !== undefined && !hasStrictMode(format)) {
           throw invalidField('/strict', 'needs format=openai or format=openai-responses');
         }
-        const tools = await core.tools.listTools();
+        const all = await core.tools.listTools();
+        const tools = all.filter((tool) => isKeyTool(apiKey ?? undefined, tool));
         if (format === undefined) return { tools };
         const usable = tools.filter(({ available }) => available);
         return { tools: usable.map((tool) => toToolFormat(tool, format, { strict: isStrict })) };
@@ -81,7 +84,14 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
       bodySchema: ExecuteBody,
       signedIn: { bodySchema: SignedInBody },
       resultSchema: ToolAnswer,
-      errorCodes: ['INVALID_USER_ID', 'TOOL_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'],
+      errorCodes: [
+        'INVALID_USER_ID',
+        'USER_NOT_ALLOWED',
+        'TOOL_NOT_ALLOWED',
+        'TOOL_NOT_FOUND',
+        'IDEMPOTENCY_KEY_REUSED',
+        'RATE_LIMITED',
+      ],
       handle: (request) =>
         runTool(request, { ...request.body, context: toContext(request) }, (name, call) => {
           // An abort signal costs more than a read, so only calls that may wait for a model get
@@ -109,6 +119,7 @@ export async function runTool(
       context,
       arguments: args ?? {},
       arrivedAt: request.arrivedAt,
+      ...(request.apiKey === null ? {} : { apiKey: request.apiKey }),
       ...(idempotencyKey === null ? {} : { idempotencyKey }),
       ...(traceparent === null ? {} : { traceparent }),
     },

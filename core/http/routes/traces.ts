@@ -9,6 +9,7 @@ export function tracesRoutes(core: Pick<Core, 'traces'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/traces/:traceId',
+      role: 'viewer',
       summary: 'Read a trace',
       description: 'Its tool calls, oldest first: a caller’s own trace may hold several.',
       resultSchema: AdminTrace,
@@ -18,6 +19,7 @@ export function tracesRoutes(core: Pick<Core, 'traces'>): RouteDefinition[] {
     adminRoute('Observability', {
       method: 'GET',
       path: '/v1/admin/observability/tool-calls/:toolCallId',
+      role: 'contents',
       summary: 'Read a tool call',
       description:
         'The root event, its spans, the files it read and wrote, and exactly the lines that it was shown.',

@@ -6,7 +6,6 @@ import { EraseAnswer, EraseRequest } from '../../schemas/erase.ts';
 import { listOf, strictObject, userIdSchema } from '../../schemas/shapes.ts';
 import { AdminUser, UserListQuery } from '../../schemas/users.ts';
 import type { Core } from '../../service.ts';
-import { toCaller } from '../caller.ts';
 
 /** The users that have memory files. */
 export function usersRoutes(
@@ -17,6 +16,7 @@ export function usersRoutes(
       tagDescription: 'Users with memory: list them, restore their memory, or erase it.',
       method: 'GET',
       path: '/v1/admin/users',
+      role: 'viewer',
       summary: 'List user scopes',
       description:
         'User scopes that have memory files, by user id ascending, or by a figure of theirs descending. All sorts but userId read every user for each page.',
@@ -28,6 +28,7 @@ export function usersRoutes(
     adminRoute('Users', {
       method: 'POST',
       path: '/v1/admin/users/:userId/restore',
+      role: 'operator',
       // Large restores write in batches.
       deadlineMs: null,
       summary: 'Restore a user’s memory to an earlier time',
@@ -44,11 +45,12 @@ export function usersRoutes(
         'MEMORY_HELD',
       ],
       handle: (request) =>
-        core.restores.restore(request.params['userId'] ?? '', request.body, toCaller(request)),
+        core.restores.restore(request.params['userId'] ?? '', request.body, request.caller),
     }),
     adminRoute('Users', {
       method: 'POST',
       path: '/v1/admin/users/:userId/erase',
+      role: 'admin',
       // It removes batch after batch.
       deadlineMs: null,
       summary: 'Erase a user',
@@ -58,17 +60,18 @@ export function usersRoutes(
       resultSchema: EraseAnswer,
       errorCodes: ['INVALID_USER_ID', 'FILE_NOT_FOUND', 'MEMORY_HELD'],
       handle: (request) =>
-        core.erasures.erase(request.params['userId'] ?? '', request.body, toCaller(request)),
+        core.erasures.erase(request.params['userId'] ?? '', request.body, request.caller),
     }),
     adminRoute('Users', {
       method: 'POST',
       path: '/v1/admin/users/:userId/release',
+      role: 'operator',
       summary: 'End a restore that cannot go on',
       description:
         'Lets the writes of the user go on after a restore that was cut off; the files stay as they are now. 409 if nothing holds the memory, 503 MEMORY_HELD while the work goes on, and for an erasure.',
       resultSchema: strictObject({ userId: userIdSchema, released: Type.Literal(true) }),
       errorCodes: ['INVALID_USER_ID', 'RUN_STATE', 'MEMORY_HELD'],
-      handle: (request) => core.restores.release(request.params['userId'] ?? '', toCaller(request)),
+      handle: (request) => core.restores.release(request.params['userId'] ?? '', request.caller),
     }),
   ];
 }

@@ -3,7 +3,6 @@ import type { Core } from '../../service.ts';
 import { MemoryError } from '../../errors.ts';
 import type { AuditCaller } from '../../contracts/plugin.ts';
 import { createJob } from '../../maintenance/job.ts';
-import { toCaller } from '../caller.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { RewriteAnswer } from '../../schemas/erase.ts';
 import { jobOf } from '../../schemas/jobs.ts';
@@ -23,6 +22,7 @@ export function vacuumRoutes(core: Pick<Core, 'storage' | 'rewriter' | 'log'>): 
     adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/vacuum',
+      role: 'admin',
       summary: 'Rewrite the database file',
       description:
         'Answers at once: all pages of a SQLite file are written anew in the background, so that none has what was erased or redacted. Reads go on, and writes wait: a gigabyte takes 10 to 20 s, and needs twice that room. The status says what waits for it.',
@@ -34,12 +34,13 @@ export function vacuumRoutes(core: Pick<Core, 'storage' | 'rewriter' | 'log'>): 
           const message = `A ${storage.name} database is not a file: use its own tools, as in OPTIMIZE TABLE.`;
           throw new MemoryError('INVALID_REQUEST', message);
         }
-        return job.start(toCaller(request));
+        return job.start(request.caller);
       },
     }),
     adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/vacuum',
+      role: 'viewer',
       summary: 'Read how far the rewriting is',
       description: 'Bytes written so far. The last one that this route began, or null.',
       resultSchema: nullable(RewriteJob),

@@ -28,6 +28,7 @@ export function verifyRoutes(
     adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/verify',
+      role: 'operator',
       summary: 'Verify the memory',
       description:
         'Answers at once: histories, counts, access rows and the search index are checked in the background, and nothing is changed. A verification under way is not started again.',
@@ -38,6 +39,7 @@ export function verifyRoutes(
     adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/verify',
+      role: 'viewer',
       summary: 'Read how far the verification is, and what it found',
       description: 'The last one of the process that answers; null before the first.',
       resultSchema: nullable(VerifyJob),

@@ -139,6 +139,7 @@ function toFilters(
   const { actions } = filter;
   const filters = matches({
     'a.actor': filter.actor,
+    'a.key_name': filter.key,
     'a.tool': filter.tool,
     'a.action': filter.action,
   });

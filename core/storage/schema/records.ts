@@ -18,6 +18,7 @@ import type {
   SpanAttributes,
   SpanRecord,
 } from '../../contracts/records.ts';
+import type { KeyRecord } from '../../contracts/access.ts';
 import { MemoryError } from '../../errors.ts';
 import { toHex, toUuid } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
@@ -145,10 +146,12 @@ export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
       scope === undefined ? null : (toUserId(scope) ?? toTextOrNull(cell)),
   },
   lines: { name: 'lines_shown' },
+  key: { name: 'key_name' },
 });
 
 export const EVENTS = mapTable<Omit<EventRecord, 'parent' | 'knownErasure'>>('svc_event', {
   attributes: 'json',
+  key: { name: 'key_name' },
   spans: { toCell: packSpans, fromCell: unpackSpans },
 });
 
@@ -244,6 +247,9 @@ function parseSetting(cell: unknown): unknown {
     return undefined;
   }
 }
+
+/** Named keys, and tokens of operators. */
+export const KEYS = mapTable<KeyRecord>('svc_api_key', { rules: 'json' });
 
 /** How many writes of a budget were made. */
 export interface Budget {

@@ -5,6 +5,7 @@ import type {
   IdempotencyRecord,
   ScopeState,
 } from '../../contracts/records.ts';
+import type { KeyRecord } from '../../contracts/access.ts';
 import type { RunKeys, RunRowChanges, RunRows } from '../../contracts/runs.ts';
 import type { Changes, Current, Decision, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
@@ -173,6 +174,10 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       const setting = writeSet.settings.get(key)?.now ?? null;
       return setting === null ? null : { value: setting.value };
     },
+    key(id) {
+      if (request.keys?.includes(id) !== true) throw unnamed('A key');
+      return writeSet.keys.get(id)?.now ?? null;
+    },
     audit(id) {
       if (request.audit?.includes(id) !== true) throw unnamed('An audit row');
       return writeSet.oldAudit.get(id)?.now ?? null;
@@ -228,6 +233,9 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   }
   for (const { key } of changes.settings ?? []) {
     if (request.settings?.includes(key) !== true) throw unnamed('A setting');
+  }
+  for (const { id } of changes.keys ?? []) {
+    if (request.keys?.includes(id) !== true) throw unnamed('A key');
   }
   const key = changes.idempotency;
   if (
@@ -286,6 +294,9 @@ function applyChanges(
   for (const { key, setting } of changes.settings ?? []) {
     const slot = writeSet.settings.get(key) as Slot<Setting>;
     slot.now = setting === null ? null : { key, value: setting.value };
+  }
+  for (const { id, key } of changes.keys ?? []) {
+    (writeSet.keys.get(id) as Slot<KeyRecord>).now = key;
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));

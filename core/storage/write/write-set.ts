@@ -10,6 +10,7 @@ import type {
   ScopeKey,
   ScopeState,
 } from '../../contracts/records.ts';
+import type { KeyRecord } from '../../contracts/access.ts';
 import type { RunKeys } from '../../contracts/runs.ts';
 import type { Changes, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
@@ -48,6 +49,7 @@ import {
   HOLDS,
   IDEMPOTENCY_ROWS,
   INDEX_QUEUE,
+  KEYS,
   LEASES,
   NEW_REVISIONS,
   PRUNED_REVISIONS,
@@ -69,6 +71,7 @@ export interface WriteSet {
   now: number | null;
   budgets: Map<string, Slot<Budget>>;
   settings: Map<string, Slot<Setting>>;
+  keys: Map<string, Slot<KeyRecord>>;
   runs: Map<string, RunSlots>;
   /** Audit rows to replace, by id. */
   oldAudit: Map<string, Slot<NewAuditRow>>;
@@ -126,12 +129,14 @@ export async function readWriteSet(
   const leases = new Set<string>();
   const budgets = new Map<string, number>();
   const settings = new Set<string>();
+  const keys = new Set<string>();
   const audit = new Set<string>();
   const runs: RunKeys[] = [];
   for (const request of requests) {
     if (request.runs !== undefined) runs.push(request.runs);
     for (const name of request.leases ?? []) leases.add(name);
     for (const key of request.settings ?? []) settings.add(key);
+    for (const id of request.keys ?? []) keys.add(id);
     for (const id of request.audit ?? []) audit.add(id);
     for (const scope of request.scopes) {
       const scopeId = toScopeId(scope);
@@ -159,6 +164,7 @@ export async function readWriteSet(
     ...(await readLeases(connection, leases)),
     budgets: await readBudgets(connection, budgets),
     settings: await readSettings(connection, settings),
+    keys: await readKeys(connection, keys),
     oldAudit: await readAudit(connection, audit),
     revisions: [],
     pruned: [],
@@ -261,6 +267,7 @@ export async function saveWriteSet(
   await saveSlots(connection, LEASES, writeSet.leases.values());
   await replaceRecords(connection, BUDGETS, changed(writeSet.budgets.values()));
   await saveSlots(connection, SETTINGS, writeSet.settings.values());
+  await saveSlots(connection, KEYS, writeSet.keys.values());
   const newRuns = runs.flatMap((slots) => changed(slots.runs.values()));
   await skew.cover(connection, [
     ...writeSet.revisions,
@@ -358,6 +365,20 @@ async function readSettings(
   });
   const settings = rows.map((row) => SETTINGS.toRecord(row));
   return toSlots(keys, settings, ({ key }) => key);
+}
+
+async function readKeys(
+  connection: Connection,
+  ids: ReadonlySet<string>,
+): Promise<WriteSet['keys']> {
+  const rows = await findRows(connection, 'svc_api_key', {
+    columns: ['id'],
+    rows: inOrder(ids),
+    select: KEYS.select('t'),
+    rest: FOR_UPDATE,
+  });
+  const records = rows.map((row) => KEYS.toRecord(row));
+  return toSlots(ids, records, ({ id }) => id);
 }
 
 async function readAudit(

@@ -24,6 +24,7 @@ export function configRoutes(deps: {
       tagDescription: 'Dreaming: its settings, its users, and the runs that wait for review.',
       method: 'GET',
       path: '/v1/admin/dream/config',
+      role: 'viewer',
       summary: 'Read the settings of dreaming',
       description: 'With whether the scheduler runs in this instance.',
       resultSchema: AdminDreamConfig,
@@ -32,12 +33,12 @@ export function configRoutes(deps: {
     adminRoute('Dreams', {
       method: 'PUT',
       path: '/v1/admin/dream/config',
+      role: 'admin',
       summary: 'Change settings of dreaming',
       description: 'Any of them; all or nothing. They hold from the next tick on.',
       bodySchema: Type.Partial(strictObject(SETTING_SCHEMAS), strict),
       resultSchema: AdminDreamConfig,
-      handle: async ({ body, address, traceId }) =>
-        toAnswer(await settings.write(body, { address, traceId })),
+      handle: async ({ body, caller }) => toAnswer(await settings.write(body, caller)),
     }),
   ];
 }

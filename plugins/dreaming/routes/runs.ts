@@ -85,6 +85,7 @@ function listRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
   return adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs',
+    role: 'viewer',
     summary: 'List dream runs',
     description: 'Newest first, without their operations.',
     querySchema: ListQuery,
@@ -117,6 +118,7 @@ function readRoute({ host, dreams, recover }: RunsRoutesOptions): RouteDefinitio
   return adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs/:id',
+    role: 'contents',
     summary: 'Read a dream run',
     description: 'Its operations, what became of each and why, and what was written.',
     resultSchema: AdminDreamRunDetail,
@@ -139,12 +141,13 @@ function decideRoute(
   return adminRoute('Dreams', {
     method: 'POST',
     path: `/v1/admin/dream/runs/:id/${verb}`,
+    role: 'operator',
     summary,
     description,
     bodySchema: DreamDecisionBody,
     resultSchema: AdminDreamDecision,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
-    async handle({ params, body, address, traceId }) {
+    async handle({ params, body, caller }) {
       await recover();
       const { id, scope } = await findRun(dreams, params['id'] ?? '');
       const paths = body.paths?.map((path) => toVirtual(path, ownerOf(scope))) ?? null;
@@ -152,7 +155,7 @@ function decideRoute(
         verb,
         paths,
         operations: body.operations ?? null,
-        caller: { address, traceId },
+        caller,
       });
       const detail = await readAfterWrite(() => toRunDetail(host, run));
       const decided = detail.operations
@@ -167,13 +170,14 @@ function cancelRoute({ host, runs, recover }: RunsRoutesOptions): RouteDefinitio
   return adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/cancel',
+    role: 'operator',
     summary: 'Cancel a dream run',
     description:
       'Queued or running, as a whole: the body is empty. What it has written stays, and can be reverted.',
     bodySchema: CancelBody,
     resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE'],
-    async handle({ params, body, address, traceId }) {
+    async handle({ params, body, caller }) {
       if (body.paths !== undefined) {
         const message = 'is not taken: a run is canceled as a whole; reject operations instead';
         throw new MemoryError('INVALID_REQUEST', `paths ${message}.`, {
@@ -181,7 +185,7 @@ function cancelRoute({ host, runs, recover }: RunsRoutesOptions): RouteDefinitio
         });
       }
       await recover();
-      const run = await runs.cancel(params['id'] ?? '', { address, traceId });
+      const run = await runs.cancel(params['id'] ?? '', caller);
       return await readAfterWrite(() => toRunDetail(host, run));
     },
   });
@@ -191,14 +195,15 @@ function revertRoute({ host, runs }: RunsRoutesOptions): RouteDefinition {
   return adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/revert',
+    role: 'operator',
     summary: 'Undo a dream run',
     description:
       'Puts back what its files held before it, where nobody has changed them since; says what it left and why.',
     bodySchema: strictObject({}),
     resultSchema: AdminDreamRevert,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
-    async handle({ params, address, traceId }) {
-      const { run, files } = await runs.revert(params['id'] ?? '', { address, traceId });
+    async handle({ params, caller }) {
+      const { run, files } = await runs.revert(params['id'] ?? '', caller);
       return {
         ...(await readAfterWrite(() => toRunDetail(host, run))),
         reverted: files

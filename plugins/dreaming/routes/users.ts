@@ -50,6 +50,7 @@ function listRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
   return adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/users',
+    role: 'viewer',
     summary: 'List users with the state of their dreaming',
     description: 'By user id. Whoever is not dreamed at the next tick has a skipReason.',
     querySchema: strictObject({
@@ -98,12 +99,13 @@ function pauseRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
   return adminRoute('Dreams', {
     method: 'PUT',
     path: '/v1/admin/dream/users/:userId/paused',
+    role: 'operator',
     summary: 'Pause or resume a user',
     description: 'A paused user is skipped at every tick; a run under way goes on.',
     bodySchema: strictObject({ paused: Type.Boolean() }),
     resultSchema: AdminDreamUser,
     errorCodes: ['INVALID_USER_ID'],
-    async handle({ params, body, address, traceId }) {
+    async handle({ params, body, caller }) {
       const scope = toScope(parseUserId(params['userId']));
       const userId = ownerOf(scope);
       const { paused } = body;
@@ -114,7 +116,7 @@ function pauseRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
           action: 'dream.paused',
           target: userId,
           details: { paused },
-          caller: { address, traceId },
+          caller,
         },
       }));
       const unknown = {
@@ -138,6 +140,7 @@ function runRoute({ host, settings, runs }: UsersRoutesOptions): RouteDefinition
   return adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/users/:userId/run',
+    role: 'operator',
     summary: 'Dream of a user now',
     description:
       'Also when the user is paused, dreaming is disabled, or the grace period lasts: a person asked for it. The run goes on behind the answer.',
@@ -153,12 +156,12 @@ function runRoute({ host, settings, runs }: UsersRoutesOptions): RouteDefinition
       'QUOTA_EXCEEDED',
       'WRITES_FROZEN',
     ],
-    async handle({ params, body, address, traceId }) {
+    async handle({ params, body, caller }) {
       const userId = parseUserId(params['userId']);
       const begun = await runs.request(userId, {
         dryRun: body.dryRun ?? false,
         settings: await settings.read(),
-        caller: { address, traceId },
+        caller,
       });
       return await readAfterWrite(() => toRunDetail(host, begun));
     },

@@ -198,6 +198,7 @@ async function writeRuns(storage: Storage, set: ConsoleSet, since: number): Prom
       action: 'dream.run',
       target: scope.slice(2),
       details: { runId: run.id },
+      operator: null,
       address: '127.0.0.1',
       traceId: null,
     };

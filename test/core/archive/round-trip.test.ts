@@ -197,6 +197,7 @@ describe('export and import', () => {
       action: 'x',
       target: 'all',
       details: {},
+      operator: null,
       address: null,
       traceId: null,
     });
@@ -358,12 +359,14 @@ describe('export and import', () => {
         action: 'memory.import',
         target: 'all',
         details: { step: 'begin', onExisting: 'refuse', files: 3, history: true },
+        operator: null,
         address: '127.0.0.1',
       },
       {
         action: 'memory.import',
         target: 'all',
         details: { step: 'end', isComplete: true, restored: 3, skipped: 0 },
+        operator: null,
         address: '127.0.0.1',
       },
     ]);

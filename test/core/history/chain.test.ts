@@ -15,6 +15,7 @@ it('hashes a row as the documented example says', () => {
     version: 1,
     action: 'create',
     actor: 'admin',
+    operator: null,
     reason: null,
     tool: null,
     toolCallId: null,

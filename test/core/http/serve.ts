@@ -50,6 +50,7 @@ export function testCore(settings: Partial<Settings> = {}): TestCore {
       ...toSettings({ storage: {}, apiKey: [API_KEY], adminSecret: ADMIN_SECRET }),
       ...settings,
     },
+    access: { known: { find: () => null, list: () => [] } },
     log: recordingLog(),
     clock,
     life,

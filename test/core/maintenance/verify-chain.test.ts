@@ -611,6 +611,7 @@ it('covers what an earlier service pruned, says since when, and calls it no dama
     action: 'x',
     target: 'all',
     details: {},
+    operator: null,
     address: null,
     traceId: null,
   });

@@ -257,6 +257,7 @@ it('takes nothing that was pruned, or that retention removed, for a fault', asyn
     action: 'x',
     target: 'all',
     details: {},
+    operator: null,
     address: null,
     traceId: null,
   });

@@ -24,6 +24,7 @@ const row = (path = 'a.md'): AccessRecord => ({
   fileNo: null,
   path,
   actor: 'agent',
+  key: null,
   tool: 'memory_read',
   action: 'read',
   toolCallId: null,

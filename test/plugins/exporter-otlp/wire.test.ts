@@ -101,6 +101,7 @@ const event = (more: Partial<EventRecord> = {}): EventRecord => ({
   scope: 'u:alice',
   userId: 'alice',
   tool: 'memory_context',
+  key: null,
   actor: 'agent',
   toolCallId: '019c1350-2d80-7000-8a31-6f4f1c2b9d11',
   callerToolCallId: null,

@@ -254,6 +254,7 @@ describe('a connection that is cut', () => {
         action: 'test',
         target: 'k',
         details: {},
+        operator: null,
         address: null,
         traceId: null,
       };

@@ -17,6 +17,7 @@ import { stepsOfRuns } from './0015-steps-of-runs.ts';
 import { redactedTexts } from './0016-redacted-texts.ts';
 import { whatReverts } from './0017-what-reverts.ts';
 import { segments } from './0018-segments.ts';
+import { keysAndOperators } from './0019-keys-and-operators.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   redactedTexts,
   whatReverts,
   segments,
+  keysAndOperators,
 ];

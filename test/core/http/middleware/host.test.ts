@@ -15,6 +15,9 @@ function headOf(headers: Record<string, string>, target = '/'): RequestHead {
     count: (name) => (headers[name] === undefined ? 0 : 1),
     address: '127.0.0.1',
     target,
+    method: 'GET',
+    apiKey: null,
+    operator: null,
   };
 }
 

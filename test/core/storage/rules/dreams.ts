@@ -129,6 +129,7 @@ export function dreamCases(): StorageCase[] {
           action: 'dream.run',
           target: 'alice',
           details: {},
+          operator: null,
           address: null,
           traceId: null,
         };

@@ -178,5 +178,5 @@ function toHold(scope: ScopeKey): HoldRecord {
 
 function auditRow(more: Partial<AuditRecord>): AuditRecord {
   const row = { id: makeId(), at: Date.now(), action: 'dream.config', target: 'alice' };
-  return { ...row, details: {}, address: null, traceId: null, ...more };
+  return { ...row, details: {}, operator: null, address: null, traceId: null, ...more };
 }

@@ -260,6 +260,7 @@ function auditRow(more: Partial<AuditRecord> = {}): AuditRecord {
     action: 'test',
     target: 'target',
     details: {},
+    operator: null,
     address: null,
     traceId: null,
     ...more,

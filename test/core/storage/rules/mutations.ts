@@ -186,6 +186,7 @@ export function mutationCases(): StorageCase[] {
         action: 'index.reindex',
         target: 'all',
         details: {},
+        operator: null,
         address: null,
         traceId: null,
       };
@@ -300,6 +301,7 @@ export function mutationCases(): StorageCase[] {
         action: 'files.write',
         target: 'users/alice/notes.md',
         details: { version: 1, nested: ['é'] },
+        operator: null,
         address: '127.0.0.1',
         traceId: makeTraceId(),
       };

@@ -29,6 +29,7 @@ export function revisionCases(): StorageCase[] {
         fileNo: 1,
         version: 1,
         action: 'create',
+        operator: null,
         tool: 'memory_write',
         size: 4,
         addedLines: 1,
@@ -295,6 +296,7 @@ export function revisionCases(): StorageCase[] {
             action: 'revisions.prune',
             target: '',
             details: { ...count },
+            operator: null,
             address: null,
             traceId: null,
           };
@@ -416,6 +418,7 @@ export function revisionCases(): StorageCase[] {
             action: 'revisions.prune',
             target: '',
             details: {},
+            operator: null,
             address: null,
             traceId: null,
           }),

@@ -11,6 +11,7 @@ export function settingCases(): StorageCase[] {
     action: 'dream.config',
     target: 'dream_enabled',
     details: {},
+    operator: null,
     address: null,
     traceId: null,
     ...more,
