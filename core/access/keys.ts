@@ -31,6 +31,8 @@ export interface Keys<Kind extends KeyRecord['kind']> {
   ): Promise<MadeKey<Kind>>;
   /** By name. */
   list(): Promise<(KeyRecord & { kind: Kind })[]>;
+  /** Throws `KEY_NOT_FOUND`. */
+  get(id: string): Promise<KeyRecord & { kind: Kind }>;
   /** Makes a new text for a key. The present one is valid for some minutes more. Throws `KEY_NOT_FOUND`. */
   rotate(
     id: string,
@@ -176,6 +178,13 @@ export function createKeys<Kind extends KeyRecord['kind']>(
       // Their last use is no change that others look for.
       await known.lookAgain({ isWhole: true });
       return listOwn().sort((one, other) => (one.name < other.name ? -1 : 1));
+    },
+
+    async get(id) {
+      await known.lookAgain();
+      const found = listOwn().find((key) => key.id === id);
+      if (found === undefined) throw notFound(id);
+      return found;
     },
 
     async rotate(id, { overlapMinutes }, caller) {

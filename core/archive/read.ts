@@ -474,6 +474,7 @@ class HistoryReader {
       redactionId: line.redactionId ?? null,
       rowHash: line.rowHash ?? null,
       reverts: line.reverts ?? null,
+      operator: line.operator ?? null,
       hashFormat: line.hashFormat ?? 1,
       at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),

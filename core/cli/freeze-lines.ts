@@ -7,12 +7,14 @@ export async function listFreezes(api: RunningServer): Promise<AdminFreeze[]> {
 }
 
 /** A freeze as a line of text. */
-export function toFreezeLine({ id, userId, actor, until, reason }: AdminFreeze): string {
+export function toFreezeLine({ id, userId, actor, keyId, until, reason }: AdminFreeze): string {
   const whose =
     userId !== null
       ? `Writes for user ${userId} are`
       : actor !== null
         ? `Writes by actor ${actor} are`
-        : 'All writes are';
+        : keyId !== null
+          ? `Writes with the key ${keyId} are`
+          : 'All writes are';
   return `${whose} stopped until ${until}: ${reason} (${id})`;
 }

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => (await import('./import.ts')).importCommand,
   verify: async () => (await import('./verify.ts')).verify,
   freeze: async () => (await import('./freeze.ts')).freeze,
+  keys: async () => (await import('./keys.ts')).keys,
   thaw: async () => (await import('./thaw.ts')).thaw,
   redact: async () => (await import('./redact.ts')).redact,
   erase: async () => (await import('./erase.ts')).erase,

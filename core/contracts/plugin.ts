@@ -122,6 +122,8 @@ export interface HostSettings {
   readonly timeZone: string;
   /** Whether the operator wants dreams to be scheduled from the start on. */
   readonly dreamEnabled: boolean;
+  /** Where clients of MCP learn how to get a token; `null` if it is not configured. */
+  readonly mcpResourceMetadata: string | null;
 }
 
 /** A file that a plugin showed to a model. The path is that inside the user's scope. */

@@ -87,8 +87,9 @@ export interface HoldRecord {
   details: Record<string, unknown>;
 }
 
-/** Whose writes are stopped: those of one user's memory and calls, those of an actor, or all. */
-export type FreezeTarget = { userId: string } | { actor: string } | { all: true };
+/** Whose writes are stopped: those of one user's memory and calls, those of an actor or with a key, or all. */
+export type FreezeTarget =
+  { userId: string } | { actor: string } | { keyId: string } | { all: true };
 
 /** Writes that an operator has stopped for a while. */
 export interface FreezeRecord {

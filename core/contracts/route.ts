@@ -55,11 +55,18 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
    */
   deadlineMs?: number | null;
   errorCodes: readonly ErrorCode[];
+  /** `WWW-Authenticate` of a 401, of a route with `errorBody`. Default: that of its kind of authentication. */
+  challenge?: string;
   /**
    * The JSON of an error at this path, also of one before the handler runs, such as a missing key.
    * Only for a path without names. Default: the service's own error body.
    */
   errorBody?: { schema: JsonSchema; write(error: MemoryError, traceId: string): unknown };
+  /**
+   * The physical paths of the contents that an answer shows, for the audit; a folder ends in `/`, and `all`
+   * stands for all memory. Absent: it shows none.
+   */
+  shows?(result: Result, request: RouteRequest<Query, Body>): readonly string[];
   handle(request: RouteRequest<Query, Body>): Promise<Result> | Result;
 }
 

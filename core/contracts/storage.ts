@@ -500,6 +500,8 @@ export interface LogBatch {
   isRepeated?: boolean;
   access: readonly AccessRecord[];
   events: readonly EventRecord[];
+  /** Which contents operators saw, each with the scope. */
+  audit?: readonly (AuditRecord & { scope: ScopeKey })[];
   /** Updates the roll-ups of the written events, in their transaction. */
   rollUp?: RollUp;
 }

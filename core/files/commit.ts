@@ -121,8 +121,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           checkNotErased(current, scopes, knownErasure);
           if (unlocked !== null) deps.erasures.checkUnlocked(unlocked, knownErasure);
           if (isFreezable) {
-            const { userId, actor } = caller;
-            deps.erasures.checkWrites({ userId, actor, scopes: written }, { isCertain: true });
+            deps.erasures.checkWrites({ ...caller, scopes: written }, { isCertain: true });
           }
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');

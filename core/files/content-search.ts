@@ -1,8 +1,6 @@
-import { NOBODY, writeAudit } from '../telemetry/audit.ts';
 import type { FileContent, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { chunk } from '../lists/group-by.ts';
-import type { IdSource } from '../ids/ids.ts';
 import { parsePage, readByKey, toCursor } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
 import type {
@@ -11,7 +9,6 @@ import type {
   FoundFile,
 } from '../schemas/content-search.ts';
 import { toTime } from '../time/time.ts';
-import type { AuditCaller } from '../contracts/plugin.ts';
 import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
 import { takeEnd, takeStart } from '../encoding/take-text.ts';
 
@@ -29,14 +26,11 @@ const CHARACTERS_BEFORE = 80;
 /**
  * Looks for words in the contents of all memory files, as they are now. It reads the files one after
  * the other, up to {@link LIMITS}, so it also finds what is not indexed yet, parts of words, and
- * punctuation. It leaves no access row: an operator's look is no use by an agent. The audit row says
- * whose memory was shown. It does not have the words, because operators look for secrets to redact.
+ * punctuation. It leaves no access row: an operator's look is no use by an agent. The words are kept
+ * nowhere, because operators look for secrets to redact.
  */
-export function createContentSearch({ storage, ids }: { storage: Storage; ids: IdSource }) {
-  return async (
-    query: ContentSearchQuery,
-    caller: AuditCaller | null,
-  ): Promise<ContentSearchAnswer> => {
+export function createContentSearch(storage: Storage) {
+  return async (query: ContentSearchQuery): Promise<ContentSearchAnswer> => {
     const { q, userId } = query;
     const scope = userId === undefined ? null : toScope(parseUserId(userId));
     const identity = {
@@ -63,18 +57,6 @@ export function createContentSearch({ storage, ids }: { storage: Storage; ids: I
       if (isCut) break;
       await pause();
     }
-    await writeAudit(
-      { storage, ids },
-      {
-        action: 'memory.search',
-        target: userId ?? 'all',
-        details: {
-          files: items.length,
-          users: [...new Set(items.map((item) => item.userId ?? 'shared'))],
-        },
-        ...(caller ?? NOBODY),
-      },
-    );
     return { items, nextCursor: toCursor(isCut ? last : null, query, identity), searched };
   };
 }

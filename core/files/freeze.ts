@@ -14,13 +14,19 @@ export interface FrozenWrite {
   /** For whom; `null` for nobody in particular. */
   userId: string | null;
   actor: string;
+  /** The named key of the call. */
+  apiKey?: { id: string } | undefined;
   scopes?: Iterable<ScopeKey>;
 }
 
 /** Whether a freeze stops a write. */
-export function isFrozenBy({ target }: FreezeRecord, { userId, actor, scopes = [] }: FrozenWrite) {
+export function isFrozenBy(
+  { target }: FreezeRecord,
+  { userId, actor, apiKey, scopes = [] }: FrozenWrite,
+) {
   if ('all' in target) return true;
   if ('actor' in target) return target.actor === actor;
+  if ('keyId' in target) return target.keyId === apiKey?.id;
   if (target.userId === userId) return true;
   const frozen = toScope(target.userId as UserId);
   return [...scopes].includes(frozen);
@@ -67,6 +73,6 @@ export function fromFreezeSetting(key: string, value: unknown): FreezeRecord | n
 
 function isTarget(value: unknown): value is FreezeTarget {
   if (typeof value !== 'object' || value === null) return false;
-  const { userId, actor, all } = value as Record<string, unknown>;
-  return typeof userId === 'string' || typeof actor === 'string' || all === true;
+  const { userId, actor, keyId, all } = value as Record<string, unknown>;
+  return [userId, actor, keyId].some((name) => typeof name === 'string') || all === true;
 }

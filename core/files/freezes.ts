@@ -129,6 +129,7 @@ function toAnswer({ id, target, reason, at, until, address }: FreezeRecord): Adm
     id,
     userId: 'userId' in target ? target.userId : null,
     actor: 'actor' in target ? target.actor : null,
+    keyId: 'keyId' in target ? target.keyId : null,
     all: 'all' in target,
     reason,
     at: toTime(at),
@@ -141,13 +142,15 @@ function toAnswer({ id, target, reason, at, until, address }: FreezeRecord): Adm
 function parseTarget({
   userId,
   actor,
+  keyId,
   all,
-}: Pick<FreezeRequest, 'userId' | 'actor' | 'all'>): FreezeRecord['target'] {
-  const named = [userId, actor, all].filter((one) => one !== undefined);
+}: Pick<FreezeRequest, 'userId' | 'actor' | 'keyId' | 'all'>): FreezeRecord['target'] {
+  const named = [userId, actor, keyId, all].filter((one) => one !== undefined);
   if (named.length !== 1) {
-    throw new MemoryError('INVALID_REQUEST', 'Name one of userId, actor and all: true.');
+    throw new MemoryError('INVALID_REQUEST', 'Name one of userId, actor, keyId and all: true.');
   }
   if (userId !== undefined) return { userId: parseUserId(userId) };
+  if (keyId !== undefined) return { keyId };
   if (actor === undefined) return { all: true };
   if (actor === OPERATOR_ACTOR) {
     throw invalidField('/actor', 'is the operator, whose writes are not stopped', 'actor');
@@ -158,5 +161,6 @@ function parseTarget({
 /** The target of an audit row. */
 function nameTarget({ target }: FreezeRecord): string {
   if ('userId' in target) return target.userId;
+  if ('keyId' in target) return `key ${target.keyId}`;
   return 'actor' in target ? `actor ${target.actor}` : 'all';
 }

@@ -1,4 +1,3 @@
-import type { AuditCaller } from '../contracts/plugin.ts';
 import type { FileKey, FileState, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
@@ -10,14 +9,12 @@ import {
   toScope,
   toUserId,
 } from '../files/paths.ts';
-import type { IdSource } from '../ids/ids.ts';
 import { parsePage, toCursor } from '../lists/page.ts';
 import type {
   FoundVersions,
   TextSearchAnswer,
   TextSearchRequest,
 } from '../schemas/content-search.ts';
-import { writeAudit } from '../telemetry/audit.ts';
 import { createTexts } from './texts.ts';
 import { type FileSelection, walkFiles } from './walk-files.ts';
 import { walkVersions, type WalkedVersion } from './walk-versions.ts';
@@ -32,11 +29,11 @@ type Place = readonly [scope: ScopeKey, path: string, version: number];
 /**
  * Looks for an exact text in present contents or, with `history`, in the contents of all versions. It
  * goes from each file's present content back, one version in memory. What was redacted is not looked at.
- * Like the search for words it leaves no access row, and an audit row without the text.
+ * Like the search for words it leaves no access row.
  */
-export function createTextSearch({ storage, ids }: { storage: Storage; ids: IdSource }) {
+export function createTextSearch(storage: Storage) {
   const parts = { storage, ...createTexts(storage) };
-  return async (request: TextSearchRequest, caller: AuditCaller): Promise<TextSearchAnswer> => {
+  return async (request: TextSearchRequest): Promise<TextSearchAnswer> => {
     const { text, history = false, userId, path } = request;
     const selection = toSelection(request);
     // Without the text: a cursor can be read, and somebody may log it.
@@ -71,19 +68,6 @@ export function createTextSearch({ storage, ids }: { storage: Storage; ids: IdSo
       next = next?.[1] === file.path && isFull() ? next : [file.scope, file.path, 0];
       if (isFull()) break;
     }
-    await writeAudit(
-      { storage, ids },
-      {
-        action: 'memory.search',
-        target: path ?? userId ?? 'all',
-        details: {
-          history,
-          files: new Set(items.map((item) => item.path)).size,
-          users: [...new Set(items.map((item) => item.userId ?? 'shared'))],
-        },
-        ...caller,
-      },
-    );
     return { items, nextCursor: toCursor(isFull() ? next : null, {}, identity), searched };
   };
 }

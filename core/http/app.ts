@@ -20,7 +20,7 @@ export type AppCore = Pick<
   Core,
   'settings' | 'log' | 'now' | 'state' | 'ready' | 'lateStart' | 'pluginRoutes'
 > &
-  Partial<Pick<Core, 'eventStreams'>> & {
+  Partial<Pick<Core, 'contentsAudit' | 'eventStreams'>> & {
     access: { known: Pick<KnownKeys, 'find' | 'list'> };
   };
 
@@ -97,6 +97,7 @@ export function createApp(
         checkTarget: checkHost(null),
         auth,
         resolveUserId,
+        noteShown: (caller, paths) => core.contentsAudit?.note(caller, paths),
         signInTimeoutMs: options.signInTimeoutMs ?? SIGN_IN_TIMEOUT_MS,
         basePath: settings.basePath,
         trustProxy: settings.trustProxy,

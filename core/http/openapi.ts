@@ -1,3 +1,4 @@
+import type { RouteRole } from '../contracts/access.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { JsonSchema, ToolDefinition } from '../contracts/tool.ts';
 import { ERROR_CODES, type ErrorCode } from '../errors.ts';
@@ -35,7 +36,7 @@ const WITH_WRITE: readonly ErrorCode[] = ['STORAGE_FULL'];
 const WITH_AUTH: Record<RouteDefinition['auth'], readonly ErrorCode[]> = {
   none: [],
   tools: ['UNAUTHORIZED', 'TOOLS_DISABLED', ...WITH_STORAGE],
-  admin: ['UNAUTHORIZED', 'RATE_LIMITED', 'ADMIN_DISABLED', ...WITH_STORAGE],
+  admin: ['UNAUTHORIZED', 'ROLE_NOT_ALLOWED', 'RATE_LIMITED', 'ADMIN_DISABLED', ...WITH_STORAGE],
 };
 
 /**
@@ -151,7 +152,7 @@ function toOperation(
     title = toPascalCase(id),
   } = {},
 ): Json {
-  const { path, tag, summary, description, bodySchema, resultSchema, contentType } = route;
+  const { path, tag, summary, bodySchema, resultSchema, contentType } = route;
   const status = String(route.status ?? 200);
   const media = contentType ?? 'application/json';
   const schema =
@@ -160,7 +161,7 @@ function toOperation(
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...toDescription(route),
     security: SECURITY[route.auth],
     parameters: [
       ...toPathParameters(path),
@@ -237,6 +238,20 @@ function toOtherStatuses({ otherStatuses = {} }: RouteDefinition): Json {
 }
 
 /** In OpenAPI 3.1 an empty schema stands for bytes. */
+const NEEDS: Record<RouteRole, string> = {
+  viewer: 'Any operator may do this.',
+  contents: 'It shows contents: a viewer needs contents.',
+  operator: 'It needs the role operator.',
+  admin: 'It needs the role admin.',
+};
+
+/** What the route does, and who may do it. */
+function toDescription({ description, auth, role = 'admin' }: RouteDefinition): Json {
+  const texts = [description, auth === 'admin' ? NEEDS[role] : undefined];
+  const text = texts.filter((one) => one !== undefined).join(' ');
+  return text === '' ? {} : { description: text };
+}
+
 function toBytes(mediaTypes: readonly string[]): Json {
   const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: {} }]));
   return { required: true, content };

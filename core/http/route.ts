@@ -49,6 +49,8 @@ export interface MountOptions {
    * key.
    */
   resolveUserId: ResolveUserId | null;
+  /** Keeps which contents an operator was shown. */
+  noteShown(caller: AuditCaller, paths: readonly string[]): Promise<void> | undefined;
   /** How long `resolveUserId` may take. */
   signInTimeoutMs: number;
   /** `false` before the start and during shutdown; requests then call `open`. */
@@ -304,6 +306,9 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     }
     if (route.streamedBody !== undefined) assertMediaType(exchange, route.streamedBody);
     const value = await handleInTime(route, exchange, options.deadlineMs);
+    if (route.shows !== undefined && value !== null && value !== undefined) {
+      await options.noteShown(exchange.caller, route.shows(value, exchange));
+    }
 
     ctx.status = exchange.status ?? route.status ?? 200;
     setHeaders(ctx, headers);
@@ -445,7 +450,10 @@ function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void
   const retryAfter =
     error.retryAfterSeconds ?? (error.status === 503 && error.retryable ? 1 : null);
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter));
-  if (error.code === 'UNAUTHORIZED') ctx.set('WWW-Authenticate', CHALLENGES[exchange.kind]);
+  if (error.code === 'UNAUTHORIZED') {
+    const { challenge } = exchange.route ?? {};
+    ctx.set('WWW-Authenticate', challenge ?? CHALLENGES[exchange.kind]);
+  }
   if (error.code === 'SHUTTING_DOWN' || error.code === 'REQUEST_TIMEOUT') {
     ctx.set('Connection', 'close');
   }

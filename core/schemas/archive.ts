@@ -87,6 +87,7 @@ export const HistoryLine = strictObject({
   redactedBefore: Type.Optional(revisionFields.redactedBefore),
   redactionId: Type.Optional(revisionFields.redactionId),
   reverts: Type.Optional(revisionFields.reverts),
+  operator: Type.Optional(revisionFields.operator),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   contentSeal: nullable(hash),

@@ -16,7 +16,7 @@ type TypedRoute<
   Result extends TSchema,
 > = Omit<
   RouteDefinition,
-  'querySchema' | 'bodySchema' | 'signedIn' | 'resultSchema' | 'errorCodes' | 'handle'
+  'querySchema' | 'bodySchema' | 'signedIn' | 'resultSchema' | 'errorCodes' | 'handle' | 'shows'
 > & {
   querySchema?: Query;
   bodySchema?: Body;
@@ -25,6 +25,11 @@ type TypedRoute<
   resultSchema: Result | null;
   /** Default: none beside those of any route. */
   errorCodes?: RouteDefinition['errorCodes'];
+  /** See `RouteDefinition`. */
+  shows?(
+    result: Answer<Static<Result>>,
+    request: RouteRequest<Static<Query>, Static<Body>>,
+  ): readonly string[];
   /** `null` answers without a body, as a 304 does. */
   handle(
     request: RouteRequest<Static<Query>, Static<Body> | Static<SignedInBody>>,

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { nullable, strictObject, text, timeSchema, userIdSchema } from './shapes.ts';
 
-/** Whose writes are to be stopped, why, and for how long. Exactly one of the first three is named. */
+/** Whose writes are to be stopped, why, and for how long. Exactly one of the first four is named. */
 export const FreezeRequest = strictObject({
   userId: Type.Optional(
     Type.String({
@@ -15,6 +15,13 @@ export const FreezeRequest = strictObject({
       maxLength: 64,
       description:
         'Writes by this actor, for any user. Also one of the service’s own: dream-agent, filing-agent, import, playground.',
+    }),
+  ),
+  keyId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Writes of calls with this API key, by its id.',
     }),
   ),
   all: Type.Optional(Type.Literal(true, { description: 'All writes.' })),
@@ -36,6 +43,7 @@ export const AdminFreeze = strictObject({
   id: Type.String(),
   userId: nullable(userIdSchema),
   actor: nullable(Type.String()),
+  keyId: nullable(Type.String()),
   all: Type.Boolean(),
   reason: Type.String(),
   at: timeSchema,

@@ -4,6 +4,7 @@ import { createFileLists } from '../files/file-lists.ts';
 import { createTextSearch } from '../history/text-search.ts';
 import { createReindex } from '../maintenance/reindex.ts';
 import { createAccessLog } from '../telemetry/access-log.ts';
+import { createContentsAudit } from '../telemetry/contents-audit.ts';
 import { createObservability } from '../telemetry/observability.ts';
 import { createTraces } from '../telemetry/traces.ts';
 import type { Basis } from './basis.ts';
@@ -27,8 +28,9 @@ export function createAdminParts(
   const { files, revisions } = deps.memory;
   return {
     fileLists: createFileLists(storage, revisions),
-    searchContents: createContentSearch({ storage, ids }),
-    searchText: createTextSearch({ storage, ids }),
+    contentsAudit: createContentsAudit({ queue, ids, now, isOn: settings.auditReads }),
+    searchContents: createContentSearch(storage),
+    searchText: createTextSearch(storage),
     archive: createArchive({
       storage,
       files,

@@ -83,6 +83,7 @@ export class PluginSet {
         maxFileBytes: settings.limits.maxFileBytes,
         timeZone: settings.timeZone,
         dreamEnabled: settings.dream.enabled,
+        mcpResourceMetadata: settings.mcpResourceMetadata,
       }),
       addTool(tool) {
         assertSchema(tool.inputSchema);

@@ -56,7 +56,10 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
       };
       return await answerList(query, {
         list: 'audit',
-        read: (page) => storage.audit.list(filter, page),
+        async read(page) {
+          await queue.flush();
+          return await storage.audit.list(filter, page);
+        },
         toItem: (row) => ({ ...row, at: toTime(row.at) }),
       });
     },

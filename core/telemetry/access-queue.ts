@@ -18,6 +18,8 @@ const RETRY_MS = 500;
 export interface AccessQueue {
   /** Queues access rows. Waits only while the queue is full; throws if it stays full. */
   access(rows: readonly AccessRecord[]): Promise<void> | undefined;
+  /** Queues audit rows, as access rows. */
+  audit(rows: NonNullable<LogBatch['audit']>): Promise<void> | undefined;
   /** Queues an event, or drops and counts it if the queue is full. */
   event(event: EventRecord): void;
   /** Resolves when everything queued so far is written, or writing it failed. */
@@ -68,10 +70,23 @@ class BatchedQueue implements AccessQueue {
   access(rows: readonly AccessRecord[]): Promise<void> | undefined {
     for (const row of rows) row.knownErasure ??= this.#deps.latestErasure?.();
     if (this.#backlog.isFull) {
-      return this.#backlog.addAccessLater(rows).then(() => this.#afterAccess());
+      return this.#backlog.waitForRoom().then(() => {
+        this.#backlog.addAccess(rows);
+        this.#afterAccess();
+      });
     }
     this.#backlog.addAccess(rows);
     this.#afterAccess();
+    return undefined;
+  }
+
+  audit(rows: NonNullable<LogBatch['audit']>): Promise<void> | undefined {
+    const add = () => {
+      this.#backlog.addAudit(rows);
+      this.#schedule(FLUSH_MS);
+    };
+    if (this.#backlog.isFull) return this.#backlog.waitForRoom().then(add);
+    add();
     return undefined;
   }
 
@@ -140,12 +155,14 @@ class BatchedQueue implements AccessQueue {
     for (;;) {
       this.#exportNew();
       const { rollUp } = this.#deps;
-      const batch: LogBatch = {
-        ...this.#backlog.nextBatch({ isRepeated: this.#isRepeated }),
+      const rows = this.#backlog.nextBatch({ isRepeated: this.#isRepeated });
+      const batch: LogBatch & typeof rows = {
+        ...rows,
         isRepeated: this.#isRepeated,
         ...(rollUp === undefined ? {} : { rollUp }),
       };
-      if (batch.access.length + batch.events.length > 0 && !(await this.#write(batch))) {
+      const count = rows.access.length + rows.events.length + rows.audit.length;
+      if (count > 0 && !(await this.#write(batch))) {
         return false;
       }
       if (this.#backlog.isDue()) continue;
@@ -155,7 +172,7 @@ class BatchedQueue implements AccessQueue {
     }
   }
 
-  async #write(batch: LogBatch): Promise<boolean> {
+  async #write(batch: LogBatch & Parameters<LogBacklog['remove']>[0]): Promise<boolean> {
     const { store, health, rollUp, log, onWritten } = this.#deps;
     try {
       await store.append(batch);

@@ -23,11 +23,13 @@ const EVENT_LIMIT = 24_000;
 /** How long a call waits for room before it fails. */
 const WAIT_MS = 5_000;
 
-type Rows = Pick<LogBatch, 'access' | 'events'>;
+type Rows = Required<Pick<LogBatch, 'access' | 'events' | 'audit'>>;
 
 /** The rows that wait to be written, in their order, up to a limit. */
 export class LogBacklog {
   #access: AccessRecord[] = [];
+  /** Few, beside the access rows: they share their limit. */
+  #audit: Rows['audit'] = [];
   #events: EventRecord[] = [];
   #eventsDropped = 0;
   /** How many of the queued events were passed to the exporters. */
@@ -35,18 +37,18 @@ export class LogBacklog {
   /** When events were last written, or when the first one since then was queued. */
   #eventsSince = Number.NEGATIVE_INFINITY;
   /** Totals of rows queued, written, and awaited by a flush. */
-  readonly #queued = { access: 0, events: 0 };
-  readonly #written = { access: 0, events: 0 };
-  #wanted = { access: 0, events: 0 };
+  readonly #queued = { access: 0, events: 0, audit: 0 };
+  readonly #written = { access: 0, events: 0, audit: 0 };
+  #wanted = { access: 0, events: 0, audit: 0 };
   readonly #waiters = new Set<() => void>();
 
   /** Whether calls have to wait before they add access rows. */
   get isFull(): boolean {
-    return this.#access.length >= ACCESS_LIMIT;
+    return this.#access.length + this.#audit.length >= ACCESS_LIMIT;
   }
 
   get isEmpty(): boolean {
-    return this.#access.length + this.#events.length === 0;
+    return this.#access.length + this.#events.length + this.#audit.length === 0;
   }
 
   get fillsAccessBatch(): boolean {
@@ -67,6 +69,11 @@ export class LogBacklog {
     this.#queued.access += rows.length;
   }
 
+  addAudit(rows: Rows['audit']): void {
+    this.#audit = [...this.#audit, ...rows];
+    this.#queued.audit += rows.length;
+  }
+
   /** Returns `false` if the event was dropped, and counted. */
   addEvent(event: EventRecord): boolean {
     if (this.#events.length >= EVENT_LIMIT) {
@@ -79,8 +86,8 @@ export class LogBacklog {
     return true;
   }
 
-  /** Adds access rows once there is room; throws if there is none for too long. */
-  async addAccessLater(rows: readonly AccessRecord[]): Promise<void> {
+  /** Waits until rows can be added; throws if there is no room for too long. */
+  async waitForRoom(): Promise<void> {
     const begin = performance.now();
     while (this.isFull) {
       const left = WAIT_MS - (performance.now() - begin);
@@ -99,7 +106,6 @@ export class LogBacklog {
         this.#waiters.add(wake);
       });
     }
-    this.addAccess(rows);
   }
 
   /**
@@ -111,13 +117,16 @@ export class LogBacklog {
     return {
       access: this.#access.slice(0, BATCH_ROWS),
       events: areEventsDue ? this.#events.slice(0, BATCH_ROWS) : [],
+      audit: this.#audit.slice(0, BATCH_ROWS),
     };
   }
 
   /** Removes a batch that was written, and lets calls go on that wait for room. */
-  remove({ access, events }: Rows): void {
+  remove({ access, events, audit }: Rows): void {
     this.#access = this.#access.slice(access.length);
     this.#events = this.#events.slice(events.length);
+    this.#audit = this.#audit.slice(audit.length);
+    this.#written.audit += audit.length;
     this.#exported -= events.length;
     if (events.length > 0) this.#eventsSince = performance.now();
     this.#written.access += access.length;
@@ -133,7 +142,9 @@ export class LogBacklog {
   /** Whether another batch is to be written at once: it is full, or somebody waits for it. */
   isDue(): boolean {
     if (this.fillsAccessBatch || this.fillsEventBatch) return true;
-    return this.#written.access < this.#wanted.access || this.#areEventsWanted();
+    const { access, audit } = this.#wanted;
+    const isWritten = this.#written.access >= access && this.#written.audit >= audit;
+    return !isWritten || this.#areEventsWanted();
   }
 
   /** The events that no exporter got yet, once. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { onlyUserOf } from '../../core/access/key-rules.ts';
+import type { HostSettings } from '../../core/contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
@@ -28,7 +29,13 @@ const bodySchema = {
  * answer any of them. The session id that a client gets is kept nowhere: it only names the client
  * whose request a cancellation means.
  */
-export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDefinition {
+export function mcpRoute(
+  runner: ToolRunner,
+  options: McpOptions = {},
+  { mcpResourceMetadata }: Pick<HostSettings, 'mcpResourceMetadata'> = {
+    mcpResourceMetadata: null,
+  },
+): RouteDefinition {
   const running = new Map<string, PostTransport>();
 
   async function answer(
@@ -80,6 +87,9 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
     otherStatuses: { 202: 'None of the messages asks for an answer.' },
     errorCodes: ['INVALID_USER_ID'],
     errorBody: { schema: REFUSAL_SCHEMA, write: toRefusal },
+    ...(mcpResourceMetadata === null
+      ? {}
+      : { challenge: `Bearer resource_metadata="${mcpResourceMetadata}"` }),
     async handle(request) {
       const sdk = await importSdk();
       const messages = parseMessages(sdk, request.body);

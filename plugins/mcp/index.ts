@@ -31,7 +31,7 @@ export function mcp(options: McpOptions = {}): Plugin {
     },
     setup(host) {
       checkToolPrefix(options.toolPrefix ?? '');
-      return { routes: [mcpRoute(host.tools, options)] };
+      return { routes: [mcpRoute(host.tools, options, host.settings)] };
     },
   };
 }

@@ -19,11 +19,12 @@ export function contentSearchRoutes(
       role: 'contents',
       summary: 'Search the contents of memory files',
       description:
-        'Files of all users and shared memory with a line that has all of the words, and these lines. It leaves no access row, because no agent read the files; an audit row says whose memory was shown, without the words.',
+        'Files of all users and shared memory with a line that has all of the words, and these lines. It leaves no access row, because no agent read the files. The audit has the files that were shown, without the words.',
       querySchema: ContentSearchQuery,
       resultSchema: ContentSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
-      handle: (request) => core.searchContents(request.query, request.caller),
+      shows: ({ items }) => items.map(({ path }) => path),
+      handle: ({ query }) => core.searchContents(query),
     }),
     adminRoute('Files', {
       method: 'POST',
@@ -31,11 +32,12 @@ export function contentSearchRoutes(
       role: 'contents',
       summary: 'Search for an exact text, also in the history',
       description:
-        'Files with an exact text; with history: true, from which version to which they have it. The text is in the body, so that it is in no address and no log. What was redacted is not found. A page may have no item; only nextCursor null is the end. An audit row says whose memory was shown, without the text.',
+        'Files with an exact text; with history: true, from which version to which they have it. The text is in the body, so that it is in no address and no log. What was redacted is not found. A page may have no item; only nextCursor null is the end. The audit has the files that were shown, without the text.',
       bodySchema: TextSearchRequest,
       resultSchema: TextSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_PATH', 'INVALID_CURSOR'],
-      handle: (request) => core.searchText(request.body, request.caller),
+      shows: ({ items }) => items.map(({ path }) => path),
+      handle: ({ body }) => core.searchText(body),
     }),
   ];
 }

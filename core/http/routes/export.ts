@@ -19,6 +19,7 @@ export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
       contentType: 'application/gzip',
       deadlineMs: null,
       errorCodes: ['INVALID_USER_ID'],
+      shows: (_, { query: { userId } }) => [userId === undefined ? 'all' : `users/${userId}/`],
       async handle(request) {
         const { userId = null, history = true, format = 'archive' } = request.query;
         const stream = await core.archive.export({ userId, history, format }, request.caller);

@@ -50,6 +50,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       resultSchema: AdminFileAnswer,
       otherStatuses: { 304: 'The file is still at the version of If-None-Match.' },
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],
+      shows: ({ file }) => [file.path],
       async handle(request) {
         const answer = await core.fileLists.file(request.params['path'], request.query);
         const tag = toVersionTag(answer.file.version);

@@ -6,11 +6,14 @@ import { strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
 
 /** Stops writes for a while, and allows them again. */
-export function freezesRoutes({ freezes }: Pick<Core, 'freezes'>): RouteDefinition[] {
+export function freezesRoutes({
+  access,
+  freezes,
+}: Pick<Core, 'access' | 'freezes'>): RouteDefinition[] {
   return [
     adminRoute('Freezes', {
       tagDescription:
-        'Stop the writes of a user, of an actor, or all, while you look into something.',
+        'Stop the writes of a user, of an actor, with an API key, or all, while you look into something.',
       method: 'POST',
       path: '/v1/admin/freeze',
       role: 'operator',
@@ -20,8 +23,11 @@ export function freezesRoutes({ freezes }: Pick<Core, 'freezes'>): RouteDefiniti
       bodySchema: FreezeRequest,
       resultSchema: AdminFreeze,
       status: 201,
-      errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED'],
-      handle: (request) => freezes.freeze(request.body, request.caller),
+      errorCodes: ['INVALID_USER_ID', 'KEY_NOT_FOUND', 'QUOTA_EXCEEDED'],
+      async handle({ body, caller }) {
+        if (body.keyId !== undefined) await access.keys.get(body.keyId);
+        return await freezes.freeze(body, caller);
+      },
     }),
     adminRoute('Freezes', {
       method: 'GET',

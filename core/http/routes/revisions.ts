@@ -45,6 +45,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
         'What it changed: content before and after, a unified diff, and what its writer had read.',
       resultSchema: AdminRevisionDetail,
       errorCodes: ['REVISION_NOT_FOUND'],
+      shows: ({ path }) => [path],
       handle: ({ params }) => core.revisions.get(params['id'] ?? ''),
     }),
     adminRoute('Revisions', {
@@ -62,6 +63,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
         'CONFLICTS_UNDECIDED',
         'QUOTA_EXCEEDED',
       ],
+      shows: ({ files }) => files.map(({ path }) => path),
       async handle(request) {
         const id = request.params['id'] ?? '';
         const ifVersion = await ifVersionOf(request, async () => {
@@ -142,6 +144,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       querySchema: DiffQuery,
       resultSchema: listOf(ChangedFile),
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
+      shows: ({ items }) => items.map(({ path }) => path),
       handle: ({ query }) => core.revisions.diff(query),
     }),
     adminRoute('Revisions', {

@@ -25,6 +25,7 @@ export function tracesRoutes(core: Pick<Core, 'traces'>): RouteDefinition[] {
         'The root event, its spans, the files it read and wrote, and exactly the lines that it was shown.',
       resultSchema: AdminToolCallDetail,
       errorCodes: ['TRACE_NOT_FOUND'],
+      shows: ({ shown }) => shown.map(({ path }) => path),
       handle: ({ params }) => core.traces.toolCall(params['toolCallId'] ?? ''),
     }),
   ];

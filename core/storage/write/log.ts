@@ -17,6 +17,7 @@ import {
   ACCESS_ROWS,
   EVENTS,
   FILE_STATS,
+  NEW_AUDIT_ROWS,
   SCOPES,
   type FileStat,
 } from '../schema/records.ts';
@@ -41,8 +42,9 @@ export function createLogStore(database: LogDatabase): LogStore {
   return {
     changeTexts: (scope, options) => changeTexts(database, scope, options),
     async append(batch) {
-      for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
-      if (batch.access.length + batch.events.length === 0) return;
+      const { access, events, audit = [] } = batch;
+      for (const { scope } of [...access, ...events, ...audit]) assertScope(scope);
+      if (access.length + events.length + audit.length === 0) return;
       await database.writeAll(
         cutBatch(batch).map((part) => (connection) => appendBatch(connection, skew, part)),
       );
@@ -111,7 +113,13 @@ async function appendBatch(
     into: FILE_STATS,
     conflict: { add: ['reads'], greatest: ['last_read_at', 'last_shown_at'] },
   });
-  await skew.cover(connection, access);
+  const { audit = [] } = batch;
+  await insertRecords(
+    connection,
+    audit.map(({ scope, ...row }) => ({ ...row, scopeId: toScopeId(scope) })),
+    { into: NEW_AUDIT_ROWS, conflict: 'skip' },
+  );
+  await skew.cover(connection, [...access, ...audit]);
   await skew.cover(
     connection,
     // An event is recorded when its call ends.

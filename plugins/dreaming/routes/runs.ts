@@ -123,6 +123,7 @@ function readRoute({ host, dreams, recover }: RunsRoutesOptions): RouteDefinitio
     description: 'Its operations, what became of each and why, and what was written.',
     resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND'],
+    shows: ({ userId }) => [`users/${userId}/`],
     async handle({ params }) {
       await recover();
       return await toRunDetail(host, await findRun(dreams, params['id'] ?? ''));

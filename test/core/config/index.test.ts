@@ -780,6 +780,8 @@ function sampleOf(key: (typeof SETTING_KEYS)[number]): string {
     basePath: '/memory',
     allowedHosts: 'example.com',
     docsPath: 'docs',
+    operatorRoles: 'alice@example.com:admin',
+    mcpResourceMetadata: 'https://gateway.example/metadata',
     'model.baseUrl': 'https://models.example',
     'embedder.baseUrl': 'https://models.example',
     'embedder.dimensions': '384',

@@ -443,7 +443,12 @@ describe('a plugin that hangs', () => {
         revertRun: () => Promise.resolve([]),
         diff: () => '',
       },
-      settings: { maxFileBytes: 1_000, timeZone: 'UTC', dreamEnabled: false },
+      settings: {
+        maxFileBytes: 1_000,
+        timeZone: 'UTC',
+        dreamEnabled: false,
+        mcpResourceMetadata: null,
+      },
       models: {
         model: null,
         verifier: null,

@@ -28,6 +28,7 @@ describe('POST /v1/admin/freeze', () => {
       id: expect.any(String),
       userId: 'alice',
       actor: null,
+      keyId: null,
       all: false,
       reason: 'an incident',
       at: '2026-01-01T00:00:00.000Z',

@@ -386,6 +386,35 @@ describe('every key, user and tool', () => {
   });
 });
 
+describe('beside it', () => {
+  it('a freeze stops the writes of one key', async () => {
+    const server = await serveCore();
+    const [one, other] = [await make(server, {}), await make(server, { name: 'other' })];
+    const write = { tool: 'memory_write', args: { path: PATH, content: 'x\n' } };
+    const body = { keyId: one.id, reason: 'an incident', minutes: 5 };
+    const freeze = await admin(server, 'POST', 'freeze', body);
+    expect(freeze).toMatchObject({ status: 201, json: { keyId: one.id, actor: null } });
+    expect((await use(server, one.key, write)).code).toBe('WRITES_FROZEN');
+    expect((await use(server, one.key)).code).toBe(null);
+    expect((await use(server, other.key, write)).code).toBe(null);
+    const unknown = await admin(server, 'POST', 'freeze', { ...body, keyId: 'nothing' });
+    expect(unknown.json.error.code).toBe('KEY_NOT_FOUND');
+  });
+
+  it('a 401 of MCP names where a client gets a token', async () => {
+    const mcpResourceMetadata = 'https://gateway.example/.well-known/oauth-protected-resource';
+    const server = await serveCore({ plugins: [mcp()], mcpResourceMetadata });
+    const body = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const refused = await server.request('POST', '/v1/mcp', { body });
+    expect(refused.status).toBe(401);
+    expect(refused.headers['www-authenticate']).toBe(
+      `Bearer resource_metadata="${mcpResourceMetadata}"`,
+    );
+    const tools = await server.request('GET', '/v1/tools');
+    expect(tools.headers['www-authenticate']).toBe('Bearer');
+  });
+});
+
 /** The code that a refusal over MCP names; `ok` for none. */
 function codeIn(text: string): string {
   return /(USER|TOOL|SPACE)_NOT_ALLOWED|[A-Z]+_[A-Z_]+/.exec(text)?.[0] ?? 'ok';

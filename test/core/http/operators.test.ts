@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dreaming } from '../../../plugins/dreaming/index.ts';
+import { manualClock } from '../../support/clock.ts';
 import { asAdmin, type LiveServer, route, serveCore } from './serve.ts';
 
 const PROXY_SECRET = 'proxy-secret-9876543210fedcba98765432';
@@ -237,5 +238,86 @@ describe('a proxy that signs operators in', () => {
     ['a name without a role', { operatorRoles: ['alice@example.com'] }],
   ])('is not configured with %s', async (_, more) => {
     await expect(serveCore({ ...byProxy, ...more })).rejects.toThrow(/SERVICE_/);
+  });
+});
+
+describe('who looked', () => {
+  const looks = async (server: LiveServer) =>
+    (
+      await server.request('GET', '/v1/admin/audit?action=contents.read&order=asc', {
+        headers: asAdmin,
+      })
+    ).json.items.map((row: { operator: string; target: string }) => [row.operator, row.target]);
+
+  async function filled(config: Parameters<typeof serveCore>[0] = {}) {
+    const clock = manualClock();
+    const server = await serveCore({ now: clock.now, ...config });
+    const { toolCallId } = await server.core.tools.execute('memory_write', {
+      context: { userId: 'bob' },
+      arguments: { path: 'user/a.md', content: 'oolong tea\n' },
+    });
+    const read = await server.core.tools.execute('memory_read', {
+      context: { userId: 'bob' },
+      arguments: { path: 'user/a.md' },
+    });
+    await server.core.queue.flush();
+    const [revision] = (
+      await server.request('GET', `/v1/admin/revisions?toolCallId=${toolCallId}`, {
+        headers: asAdmin,
+      })
+    ).json.items;
+    return { server, clock, readCall: read.toolCallId, revisionId: revision.id as string };
+  }
+
+  it('is kept for each way to see contents, once in ten minutes, and never the text', async () => {
+    const { server, clock, readCall, revisionId } = await filled();
+    const path = 'users/bob/a.md';
+    const ways = [
+      `files/${path}`,
+      `files/${path}?blame=true`,
+      'search?q=oolong',
+      `revisions/${revisionId}`,
+      'diff?userId=bob&from=2025-01-01T00:00:00.000Z&to=2026-06-01T00:00:00.000Z',
+      `observability/tool-calls/${readCall}`,
+    ];
+    for (const [index, way] of ways.entries()) {
+      const name = `reader ${index}`;
+      const { asOperator } = await make(server, { name, role: 'viewer', contents: true });
+      for (const _ of [1, 2]) {
+        const { status } = await server.request('GET', `/v1/admin/${way}`, { headers: asOperator });
+        expect(status, way).toBe(200);
+      }
+      expect(
+        (await looks(server)).filter(([who]: string[]) => who === name),
+        way,
+      ).toEqual([[name, path]]);
+    }
+    const { asOperator } = await make(server, { name: 'exporter', role: 'operator' });
+    await server.request('GET', '/v1/admin/export?userId=bob', { headers: asOperator });
+    await server.request('GET', '/v1/admin/export', { headers: asOperator });
+    expect((await looks(server)).slice(-2)).toEqual([
+      ['exporter', 'users/bob/'],
+      ['exporter', 'all'],
+    ]);
+    const before = (await looks(server)).length;
+    clock.advance(10 * 60_000);
+    await server.request('GET', `/v1/admin/files/${path}`, { headers: asAdmin });
+    expect((await looks(server)).length).toBe(before + 1);
+    const audit = await server.request('GET', '/v1/admin/audit?limit=500', { headers: asAdmin });
+    expect(audit.text).not.toContain('oolong');
+  });
+
+  it('has no row for a list, for an answer that shows nothing, and none where it is off', async () => {
+    const { server } = await filled();
+    await server.request('GET', '/v1/admin/files', { headers: asAdmin });
+    await server.request('GET', '/v1/admin/revisions', { headers: asAdmin });
+    await server.request('GET', '/v1/admin/files/users/bob/none.md', { headers: asAdmin });
+    await server.request('GET', '/v1/admin/files/users/bob/a.md', {
+      headers: { ...asAdmin, 'if-none-match': '"1"' },
+    });
+    expect(await looks(server)).toEqual([]);
+    const off = await filled({ auditReads: false });
+    await off.server.request('GET', '/v1/admin/files/users/bob/a.md', { headers: asAdmin });
+    expect(await looks(off.server)).toEqual([]);
   });
 });
