@@ -15,6 +15,17 @@ export interface Operator {
   contents: boolean;
 }
 
+/**
+ * Who the audit names for a change: parts of the request that asked for it. `null` for work that no
+ * request waits for, such as what continues after a restart.
+ */
+export interface AuditCaller {
+  /** The name of the operator: `admin` for the secret of the configuration. */
+  operator?: string | null | undefined;
+  address: string | null;
+  traceId: string | null;
+}
+
 /** What a call may do in a space. */
 export type SpaceAccess = 'read' | 'write';
 

@@ -1,4 +1,5 @@
 import type { RunCurrent, RunDecision, RunRecord, RunStore, RunUpdateRequest } from './runs.ts';
+import type { AuditCaller } from './access.ts';
 import type { Embedder } from './embedder.ts';
 import type { Logger } from './logger.ts';
 import type { ModelProvider } from './model-provider.ts';
@@ -16,6 +17,7 @@ import type { Guard } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
 import type { TraceExporter } from './trace-exporter.ts';
 
+export type { AuditCaller } from './access.ts';
 export type { Logger } from './logger.ts';
 
 /**
@@ -216,17 +218,6 @@ export interface PluginConfig {
   entries(prefix: string): Promise<Record<string, unknown>>;
   /** Sets all of them or none; audited, with the caller if it is known. */
   set(entries: Record<string, unknown>, caller?: AuditCaller): Promise<void>;
-}
-
-/**
- * Who the audit names for a change: parts of the request that asked for it. `null` for work that no
- * request waits for, such as what continues after a restart.
- */
-export interface AuditCaller {
-  /** The name of the operator: `admin` for the secret of the configuration. */
-  operator?: string | null | undefined;
-  address: string | null;
-  traceId: string | null;
 }
 
 /** What changed in memory files, and when. */

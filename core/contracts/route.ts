@@ -1,6 +1,5 @@
 import type { ErrorCode, MemoryError } from '../errors.ts';
-import type { ApiKey, Operator, RouteRole } from './access.ts';
-import type { AuditCaller } from './plugin.ts';
+import type { ApiKey, AuditCaller, Operator, RouteRole } from './access.ts';
 import type { JsonSchema } from './tool.ts';
 
 /**

@@ -122,6 +122,7 @@ function hygieneRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
       querySchema: HygieneQuery,
       resultSchema: HygieneReport,
       errorCodes: ['INVALID_USER_ID'],
+      shows: ({ userId }) => [`users/${userId}/`],
       handle: ({ query }) => core.observability.hygiene(query),
     }),
     adminRoute('Observability', {
