@@ -119,9 +119,14 @@ export class Weave<S extends Step> {
 
   /**
    * Goes back by one write. `undo` takes a unit of it back, and returns the lines of the older content;
-   * without it, the write stays.
+   * without it, the write stays. Unless `isWhole`, `undo` may leave units as they are: line ends that the
+   * write changed stay.
    */
-  back(change: Change<S>, undo: ((unit: Unit<S>) => Line<S>[]) | null = null): void {
+  back(
+    change: Change<S>,
+    undo: ((unit: Unit<S>) => Line<S>[]) | null = null,
+    { isWhole = undo !== null } = {},
+  ): void {
     const { step, isBlank } = change;
     const newerTexts = new LineReader(change.after);
     const olderTexts = new LineReader(change.before);
@@ -142,7 +147,7 @@ export class Weave<S extends Step> {
           const shared = places[start + newFrom + at];
           if (shared === undefined) continue;
           // Only their line ends differ.
-          if (undo !== null && shared.text === toBare(newTexts[newFrom + at] ?? '')) {
+          if (isWhole && shared.text === toBare(newTexts[newFrom + at] ?? '')) {
             shared.text = toBare(oldTexts[oldFrom + at] ?? '');
           }
           before.push(shared);
@@ -152,11 +157,12 @@ export class Weave<S extends Step> {
       const newer = places.slice(start + prefix, line - suffix);
       const hunk = {};
       for (const [at, one] of newer.entries()) {
-        if (step.takesBack === null || undo !== null) continue;
+        if (step.takesBack === null && undo === null) continue;
+        one.text ??= toBare(newTexts[prefix + at] ?? '');
+        if (undo !== null) continue;
         if (one.pending === null) this.#pending += 1;
         one.pending = step;
         one.pendingAt = start + prefix + at;
-        one.text ??= toBare(newTexts[prefix + at] ?? '');
       }
       const previous = before.at(-1) ?? this.start;
       const next = places[line - suffix] ?? null;

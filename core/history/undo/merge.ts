@@ -7,10 +7,13 @@ import {
   type Unit,
   Weave,
 } from '../weave.ts';
+import { pairLines } from './pair-lines.ts';
 
 /** A write on the way back, and whether it is to be undone. */
 export interface UndoStep extends Step {
   isSelected: boolean;
+  /** Of a revert: it took back lines only, and the writes that it names may still be undone. */
+  isOfLines: boolean;
   existedBefore: boolean;
   existsAfter: boolean;
 }
@@ -56,6 +59,9 @@ interface Conflict<S extends UndoStep> {
  *   not be taken out any more.
  * - What a later write changed in the same way is done, and so is what a revert of the write took back.
  * - Lines that no write to be undone touched stay, whatever is decided.
+ *
+ * Lines can be selected instead of writes: each is undone in the write that wrote it, and nothing else of
+ * that write is.
  */
 export class Merge<S extends UndoStep = UndoStep> {
   readonly #present: string | null;
@@ -64,6 +70,9 @@ export class Merge<S extends UndoStep = UndoStep> {
   readonly #conflicts = new Set<Conflict<S>>();
   /** Reverts that no later one took back. */
   readonly #reverts: S[] = [];
+  /** Selected lines whose writers are not met yet. */
+  readonly #selected = new Set<Line<S>>();
+  #isStillSelected: (text: string) => boolean = () => false;
   #exists: boolean;
   #endsWithBreak: boolean;
   #blanked = 0;
@@ -80,6 +89,32 @@ export class Merge<S extends UndoStep = UndoStep> {
     return this.#exists;
   }
 
+  /** How many selected lines there are whose writers are not met yet. */
+  get linesLeft(): number {
+    return this.#selected.size;
+  }
+
+  /**
+   * Selects lines of the content that the walk has come to, by their numbers from 1. `isStill` says whether
+   * the line that comes back in place of one is to be undone as well.
+   */
+  select(numbers: Iterable<number>, isStill: (text: string) => boolean = () => false): void {
+    this.#isStillSelected = isStill;
+    for (const number of numbers) {
+      const line = this.#weave.places[number - 1];
+      if (line !== undefined) this.#selected.add(line);
+    }
+  }
+
+  /** Takes out selected lines that only a revert is known to have written. */
+  takeOutUnknown(): void {
+    for (const line of this.#selected) {
+      if (line.pending === null) continue;
+      line.isOn = false;
+      this.#selected.delete(line);
+    }
+  }
+
   /** Whether a revert took a write back, and no later revert took back that one. */
   isReverted(step: S): boolean {
     return this.#reverts.some((revert) => revert.takesBack?.(step) === true);
@@ -87,24 +122,63 @@ export class Merge<S extends UndoStep = UndoStep> {
 
   /** Notes what a revert took back, without going back by it. */
   note(step: S): void {
-    if (step.takesBack !== null && !this.isReverted(step)) this.#reverts.push(step);
+    const isWhole = step.takesBack !== null && !step.isOfLines;
+    if (isWhole && !this.isReverted(step)) this.#reverts.push(step);
   }
 
-  /** Goes back by one write, and undoes it if it is selected. */
-  back(change: Change<S>): void {
+  /**
+   * Goes back by one write, and undoes it if it is selected. Returns how many selected lines it wrote:
+   * that is undone, too.
+   */
+  back(change: Change<S>): number {
     const { step, before, after } = change;
     // A file that a revert brought back does not come back once more.
     const isDone = !step.existsAfter && this.#exists && this.isReverted(step);
     if (!step.isSelected || isDone) {
       if (!step.isSelected) this.note(step);
+      // A revert brought its lines back: an earlier write wrote them.
+      if (this.#selected.size > 0 && step.takesBack === null) return this.#backByLines(change);
       this.#weave.back(change);
-      return;
+      return 0;
     }
-    this.#weave.back(change, this.#undo);
+    this.#weave.back(change, (unit) => this.#undo(unit));
     this.#undoLastBreak(before, after);
     if (!step.existsAfter) this.#exists = true;
     if (!step.existedBefore) this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
+    return 0;
   }
+
+  /** Goes back by one write, and undoes what it did to selected lines. */
+  #backByLines(change: Change<S>): number {
+    const { step, before, after } = change;
+    const last = this.#weave.places.at(-1);
+    const written = new Set(this.#selected);
+    this.#weave.back(change, this.#undoLines, { isWhole: false });
+    for (const line of this.#selected) written.delete(line);
+    if (written.size === 0) return 0;
+    if (last !== undefined && written.has(last)) this.#undoLastBreak(before, after);
+    if (!step.existedBefore) this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
+    return written.size;
+  }
+
+  readonly #undoLines = (unit: Unit<S>): Line<S>[] => {
+    const isChosen = new Set(unit.newer.filter((line) => this.#selected.has(line)));
+    if (isChosen.size === 0) return this.#weave.pass(unit);
+    const placed: Line<S>[] = [];
+    for (const part of isChosen.size === unit.newer.length ? [unit] : pairLines(unit)) {
+      const one = { ...part, previous: placed.at(-1) ?? unit.previous };
+      if (!part.newer.some((line) => isChosen.has(line))) {
+        placed.push(...this.#weave.pass(one));
+        continue;
+      }
+      for (const line of part.newer) this.#selected.delete(line);
+      for (const line of this.#undo(one, { isLines: true })) {
+        placed.push(line);
+        if (line.isOn && this.#isStillSelected(line.text ?? '')) this.#selected.add(line);
+      }
+    }
+    return placed;
+  };
 
   /** The result. `decide` says for each conflict what is taken; by default `theirs`. */
   finish(decide: (conflict: MergeConflict<S>) => Take = () => 'theirs'): Merged<S> {
@@ -130,21 +204,22 @@ export class Merge<S extends UndoStep = UndoStep> {
     return texts.join('\n') + (this.#endsWithBreak ? '\n' : '');
   }
 
-  readonly #undo = (unit: Unit<S>): Line<S>[] => {
+  /** Undoes a unit. Of selected lines it does not matter whether their write is reverted: they stand. */
+  #undo(unit: Unit<S>, { isLines = false } = {}): Line<S>[] {
     const { newer, older, isBlank, step } = unit;
     if (isBlank && older.length > 0) {
       this.#blanked += older.filter(({ found }) => found === null).length;
       return this.#weave.pass(unit);
     }
     if (newer.length === 0) return this.#putBackRemoved(unit);
-    const isReverted = this.isReverted(step);
+    const isReverted = !isLines && this.isReverted(step);
     // What a revert did not undo was changed by others: where a line stands, only its place changed.
     if (isReverted && newer.every(({ isOn }) => isOn)) return this.#weave.pass(unit);
     const isTakenBack = ({ killedBy }: Line<S>) =>
       killedBy?.takesBack?.(step) === true ||
       (isReverted && killedBy !== null && this.isReverted(killedBy));
     const isGone = (line: Line<S>) => !line.isOn && !this.#isShadow(line);
-    if (older.length === 0) return this.#takeOutAdded(unit, { isGone, isTakenBack });
+    if (older.length === 0) return this.#takeOutAdded(unit, { isGone, isTakenBack, isReverted });
     const gone = newer.filter(isGone);
     if (gone.every(isTakenBack) && newer.some(({ isOn }) => isOn) && !newer.some(this.#isShadow)) {
       for (const line of newer) line.isOn = false;
@@ -159,15 +234,19 @@ export class Merge<S extends UndoStep = UndoStep> {
       if (theirs.length === 0 && isTakenOut) return this.#putBack(unit);
     }
     return this.#conflict(unit, this.#standingIn(newer));
-  };
+  }
 
   /** Lines that the write added: each goes for itself. */
   #takeOutAdded(
     unit: Unit<S>,
-    is: { isGone: (line: Line<S>) => boolean; isTakenBack: (line: Line<S>) => boolean },
+    is: {
+      isGone: (line: Line<S>) => boolean;
+      isTakenBack: (line: Line<S>) => boolean;
+      isReverted: boolean;
+    },
   ): Line<S>[] {
     for (const line of unit.newer) {
-      if (line.isOn && this.isReverted(unit.step)) continue;
+      if (line.isOn && is.isReverted) continue;
       if (!is.isGone(line)) {
         line.isOn = false;
         this.#conflictOf.get(line)?.restored.delete(line);

@@ -11,11 +11,22 @@ import { Merge, type MergeConflict, type Merged, type Take } from './merge.ts';
 import { formatTakenBack } from './taken-back.ts';
 import { type RevisionStep, walkChanges } from './walk.ts';
 
-/** The writes of one file that are to be undone. It stands at `key` now. */
+/** The writes of one file that are to be undone, or lines of it. It stands at `key` now. */
 export interface FileToUndo {
   key: FileKey;
   /** Oldest first. Those from before a move have the old path. */
   selected: readonly RevisionRecord[];
+  /** Lines to undo in the writes that wrote them; no write is selected then. */
+  lines?: LinesToUndo;
+}
+
+/** Lines of a version, which may have another path; without one, lines of the present content. */
+interface LinesToUndo {
+  version: (FileKey & { version: number }) | null;
+  /** The numbers of the lines, from 1; `present` is the present content. */
+  pick(present: string): Iterable<number>;
+  /** Whether a line that comes back in place of one is to be undone as well. */
+  isStill?(text: string): boolean;
 }
 
 /** How a file is planned. */
@@ -44,17 +55,18 @@ export interface UndoPlan extends Plan<RevertedFile> {
  */
 export async function planFile(
   parts: Pick<HistoryParts, 'storage'>,
-  { key, selected }: FileToUndo,
+  file: FileToUndo,
   options: PlanOptions,
 ): Promise<UndoPlan> {
   const { storage } = parts;
+  const { key, lines } = file;
   const path = toPhysicalPath(key);
   const redactions = await options.redactions(key.scope);
   let head: FileState | null;
   let undone: Undone;
   try {
     head = await storage.files.get(key);
-    undone = await noteDamage(storage, () => undoAll(storage.revisions, head, selected));
+    undone = await noteDamage(storage, () => undoAll(storage.revisions, head, file));
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
       const outcome = { ...unrevertedFile(path), outcome: 'refused' as const, why: error.message };
@@ -80,6 +92,7 @@ export async function planFile(
     fromVersion: version === 0 ? null : version,
     conflicts: isOpen ? conflicts : [],
     blanked: merged.blanked,
+    ...(lines === undefined ? {} : { writers: toWriters(undone) }),
   };
   const asIs = (outcome: RevertedFile['outcome'], why: string | null): UndoPlan => ({
     outcome: { ...basis, outcome, why },
@@ -91,7 +104,7 @@ export async function planFile(
   if (isSame && !isOpen) {
     if (merged.blanked > 0) return asIs('gone', 'Its content from before is redacted.');
     if (isLeft && done.length === 0 && undone.isGone) {
-      return asIs('gone', 'Its content from before is pruned.');
+      return asIs('gone', lines === undefined ? PRUNED.before : PRUNED.writers);
     }
     return asIs('unchanged', isLeft ? 'The file was deleted since, or made anew.' : null);
   }
@@ -107,7 +120,7 @@ export async function planFile(
     outcome: {
       ...basis,
       outcome: isOpen ? 'conflict' : undone.isNewest ? 'reverted' : 'merged',
-      why: isOpen ? why : null,
+      why: isOpen ? why : lines !== undefined && isLeft ? PRUNED.some : null,
       ...options.diffs?.diff(present, merged.content, path),
     },
     restoration: {
@@ -115,18 +128,26 @@ export async function planFile(
       content: merged.content,
       ifVersion: version,
       redactions,
-      reverts: formatTakenBack(steps),
+      reverts: formatTakenBack(steps, { isOfLines: lines !== undefined }),
     },
     isWhole,
     conflicts,
   };
 }
 
+const PRUNED = {
+  before: 'Its content from before is pruned.',
+  writers: 'What wrote these lines is pruned.',
+  some: 'What wrote some of these lines is pruned: they stay.',
+} as const;
+
 /** How far the writes of a file could be undone. */
 interface Undone {
   merge: Merge<RevisionStep>;
   /** The writes that were undone, or are by an earlier revert. */
   done: RevisionStep[];
+  /** How many lines each of them has written that are selected; empty where writes are. */
+  lines: Map<RevisionStep, number>;
   /** Whether some of them stay, as the file was deleted or made anew since, or its history is pruned. */
   isLeft: boolean;
   isGone: boolean;
@@ -140,12 +161,13 @@ interface Undone {
 async function undoAll(
   revisions: HistoryParts['storage']['revisions'],
   head: FileState | null,
-  selected: readonly RevisionRecord[],
+  { selected, lines }: FileToUndo,
 ): Promise<Undone> {
   const left = new Set(selected.map(({ id }) => id));
   const undone: Undone = {
     merge: new Merge<RevisionStep>(head?.content ?? null),
     done: [],
+    lines: new Map(),
     isLeft: false,
     isGone: false,
     isNewest: true,
@@ -155,57 +177,77 @@ async function undoAll(
   const { merge, done } = undone;
   if (head === null) return { ...undone, isLeft: true, isGone: true };
   let isEnded = false;
+  let isMet = lines === undefined;
+  const hasMore = () => left.size > 0 || !isMet || merge.linesLeft > 0;
   const walked = {
     selected: new Set(left),
     onUndone({ id }: RevisionRecord) {
       left.delete(id);
       undone.isNewest = false;
     },
+    met: lines === undefined ? null : (lines.version ?? head),
+    onMet() {
+      if (isMet) return;
+      isMet = true;
+      merge.select(lines?.pick(head.content ?? '') ?? [], lines?.isStill);
+    },
   };
   for await (const change of walkChanges(revisions, head, walked)) {
+    if (!hasMore()) break;
     const { step } = change;
     const isReverted = merge.isReverted(step);
-    if (step.isSelected) {
-      // The file was made anew, by others.
-      if (!step.existsAfter && merge.exists && !isReverted) isEnded = true;
-    } else {
-      const isRestored = step.takesBack !== null && step.existsAfter;
-      if (!step.existsAfter && !isReverted) isEnded = true;
-      if (!step.existedBefore && !isRestored) isEnded = true;
-      undone.isNewest = false;
-    }
+    const ends = endsHistory(step, { isReverted, exists: merge.exists });
+    // Lines of a file may be those that it was created with.
+    isEnded = ends !== null && !(ends === 'created' && merge.linesLeft > 0);
     if (isEnded && !step.isSelected && !step.existsAfter && step.takesBack !== null) {
       // What it took back is done.
       merge.note(step);
     }
+    const written = isEnded ? 0 : merge.back(change);
+    if (written > 0) undone.lines.set(step, written);
+    if (!step.isSelected && written === 0) undone.isNewest = false;
     if (isEnded) break;
-    merge.back(change);
-    if (step.isSelected) {
+    if (step.isSelected || written > 0) {
       left.delete(step.revision.id);
       done.push(step);
       undone.isBlank ||= change.isBlank;
       undone.before = step.existedBefore ? change.before : null;
     }
-    if (left.size === 0) break;
+    isEnded = ends !== null;
+    if (isEnded || !hasMore()) break;
   }
+  if (isEnded) merge.takeOutUnknown();
   const stays = selected.filter((revision) => {
     const { id, path, version } = revision;
     // How often the file was moved since, it was not walked to.
     const isHere = path === head.path && revision.scope === head.scope;
     return left.has(id) && !(isHere && merge.isReverted({ version, moves: 0 } as RevisionStep));
   });
-  undone.isLeft = stays.length > 0;
+  undone.isLeft = stays.length > 0 || !isMet || merge.linesLeft > 0;
   undone.isGone = !isEnded;
   return undone;
 }
 
+/** Whether a step begins or ends the file, so that older writes are of another one. */
+function endsHistory(
+  { isSelected, existedBefore, existsAfter, takesBack }: RevisionStep,
+  { isReverted, exists }: { isReverted: boolean; exists: boolean },
+): 'created' | 'deleted' | null {
+  // The file was made anew, by others.
+  if (isSelected) return !existsAfter && exists && !isReverted ? 'deleted' : null;
+  const isRestored = takesBack !== null && existsAfter;
+  if (!existsAfter && !isReverted) return 'deleted';
+  return !existedBefore && !isRestored ? 'created' : null;
+}
+
 /** What nobody else has changed since goes back to exactly what it was. */
 function finish(
-  { merge, isNewest, before, isBlank, done }: Undone,
+  { merge, isNewest, before, isBlank, done, lines }: Undone,
   decideOne: (conflict: MergeConflict<RevisionStep>) => Take,
 ): Merged<RevisionStep> {
   const merged = merge.finish(decideOne);
-  const isExact = isNewest && done.length > 0 && !isBlank && merged.conflicts.length === 0;
+  const isWhole = lines.size === 0 && done.length > 0;
+  const isExact = isNewest && isWhole && !isBlank && merged.conflicts.length === 0;
   return isExact ? { ...merged, content: before } : merged;
 }
 
@@ -217,10 +259,17 @@ function decide(
   return resolutions.find((one) => one.path === path && one.startLine === startLine)?.take;
 }
 
+/** The writers of selected lines, newest first. */
+function toWriters({ lines }: Undone): NonNullable<RevertedFile['writers']> {
+  return [...lines].map(([{ revision }, count]) => ({ ...toWriter(revision), lines: count }));
+}
+
+function toWriter({ id, version, actor, at }: RevisionRecord) {
+  return { revisionId: id, version, actor, at: toTime(at) };
+}
+
 function toRevertConflict({ writer, ...conflict }: MergeConflict<RevisionStep>): RevertConflict {
-  if (writer === null) return { ...conflict, writer };
-  const { id, version, actor, at } = writer.revision;
-  return { ...conflict, writer: { revisionId: id, version, actor, at: toTime(at) } };
+  return { ...conflict, writer: writer === null ? null : toWriter(writer.revision) };
 }
 
 function tellConflicts(conflicts: readonly RevertConflict[], isOpen: boolean): string | null {

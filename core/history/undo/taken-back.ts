@@ -5,22 +5,35 @@ interface MovedStep extends Step {
   moves: number;
 }
 
+/** Stands before versions of which only lines were taken back. */
+const LINES_OF = '~';
+
 /**
  * The versions that a revert took back, as its row has them: `3,5-7` are versions of the file itself;
- * `;3` is one of the file that it was moved from.
+ * `;3` is one of the file that it was moved from. After `~`, only lines of them were taken back.
  */
-export function formatTakenBack(steps: Iterable<{ version: number; moves: number }>): string {
+export function formatTakenBack(
+  steps: Iterable<{ version: number; moves: number }>,
+  { isOfLines }: { isOfLines: boolean },
+): string {
   const groups: number[][] = [];
   for (const { version, moves } of steps) {
     while (groups.length <= moves) groups.push([]);
     groups[moves]?.push(version);
   }
-  return groups.map(formatVersions).join(';');
+  return `${isOfLines ? LINES_OF : ''}${groups.map(formatVersions).join(';')}`;
 }
 
-/** Says whether a revert took a write back. `moves` came after the revert. */
+/** Whether a revert took back lines only, and other changes of the writes that it names stand. */
+export function isOfLines(text: string | null): boolean {
+  return text?.startsWith(LINES_OF) === true;
+}
+
+/** Says whether a revert took a write back, or lines of it. `moves` came after the revert. */
 export function parseTakenBack(text: string, moves: number): (step: Step) => boolean {
-  const groups = text.split(';').map(parseVersions);
+  const groups = (isOfLines(text) ? text.slice(LINES_OF.length) : text)
+    .split(';')
+    .map(parseVersions);
   return (step) => {
     const { version, moves: crossed } = step as MovedStep;
     const ranges = groups[crossed - moves] ?? [];
@@ -28,8 +41,9 @@ export function parseTakenBack(text: string, moves: number): (step: Step) => boo
   };
 }
 
-/** Whether others had written in between: then the versions are not all since the first of them. */
+/** Whether the revert kept something of what was written since the first of the versions. */
 export function isMerged(text: string, revertVersion: number): boolean {
+  if (isOfLines(text)) return true;
   const [own = '', ...others] = text.split(';');
   const ranges = parseVersions(own);
   const last = ranges.at(-1);

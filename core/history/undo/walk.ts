@@ -4,7 +4,7 @@ import { createPause } from '../../time/pause.ts';
 import { createOlderText, createStepReader, isArrival } from '../blame.ts';
 import type { Change } from '../weave.ts';
 import type { UndoStep } from './merge.ts';
-import { isMerged, parseTakenBack } from './taken-back.ts';
+import { isMerged, isOfLines, parseTakenBack } from './taken-back.ts';
 
 /** A revision on the way back. */
 export interface RevisionStep extends UndoStep {
@@ -20,18 +20,25 @@ type History = Pick<RevisionStore, 'get' | 'list' | 'steps'>;
 const MAX_REVISIONS = 10_000;
 const PAGE = 500;
 
+/** What a walk is for. */
+interface WalkOptions {
+  selected: ReadonlySet<string>;
+  /** Gets what a revert took back that the walk passes over. */
+  onUndone(revision: RevisionRecord): void;
+  /** A version that the walk has to meet, and what is called with the lines of its content as they are. */
+  met: (FileKey & { version: number }) | null;
+  onMet(): void;
+}
+
 /**
  * Yields the changes of a file, newest first, each with the contents before and after it. Follows moves
  * to the old path, and a revert to the version whose content it restored, unless they are selected
- * themselves. `onUndone` gets what such a revert took back. Ends where revisions are pruned, or missing.
+ * themselves, or the version to meet is in between. Ends where revisions are pruned, or missing.
  */
 export async function* walkChanges(
   history: History,
   head: FileState,
-  {
-    selected,
-    onUndone,
-  }: { selected: ReadonlySet<string>; onUndone(revision: RevisionRecord): void },
+  { selected, onUndone, met, onMet }: WalkOptions,
 ): AsyncGenerator<Change<RevisionStep>> {
   const pause = createPause();
   const older = createOlderText(history, head.content ?? '');
@@ -41,12 +48,14 @@ export async function* walkChanges(
     const list = createRevisionList(history, place.file, place.version);
     const readStep = createStepReader(history, place.file);
     let expected: number = place.version;
+    const isMetHere = met?.scope === place.file.scope && met.path === place.file.path;
     place = null;
     for (let at = 0; left > 0; at += 1, left -= 1) {
       const revision = await list.get(at);
       if (revision?.version !== expected) return;
       expected -= 1;
       await older.check(revision);
+      if (isMetHere && met.version === revision.version) onMet();
       const isSelected = selected.has(revision.id);
       if (isArrival(revision) && !isSelected) {
         const departure = await history.get(revision.peerId ?? '');
@@ -54,13 +63,15 @@ export async function* walkChanges(
         break;
       }
       const restored = isSelected ? null : await list.restored(at);
-      if (restored !== null) {
+      const target = restored === null ? undefined : await list.get(restored);
+      const isBetween =
+        isMetHere && met.version < revision.version && met.version > (target?.version ?? 0);
+      if (restored !== null && !isBetween) {
         for (let undone = at + 1; undone < restored; undone += 1) {
           const one = await list.get(undone);
           if (one !== undefined) onUndone(one);
         }
-        const earlier = (await list.get(restored)) as RevisionRecord;
-        expected = earlier.version;
+        expected = target?.version ?? 0;
         at = restored - 1;
         continue;
       }
@@ -71,7 +82,16 @@ export async function* walkChanges(
       const { version, existedBefore, existsAfter, redactedBefore: isBlank } = revision;
       const { reverts } = revision;
       const takesBack = reverts === null ? null : parseTakenBack(reverts, moves);
-      const step = { version, moves, revision, isSelected, existedBefore, existsAfter, takesBack };
+      const step = {
+        version,
+        moves,
+        revision,
+        isSelected,
+        existedBefore,
+        existsAfter,
+        takesBack,
+        isOfLines: isOfLines(reverts),
+      };
       yield { step, hunks, before: older.text(), after, isBlank };
       await pause();
     }

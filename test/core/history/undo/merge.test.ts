@@ -25,6 +25,7 @@ function undo(versions: Versions, selected: readonly number[], options: Options 
     const step: UndoStep = {
       version,
       isSelected: selected.includes(version),
+      isOfLines: false,
       existedBefore: before !== null,
       existsAfter: after !== null,
       takesBack: taken === undefined ? null : ({ version: one }) => taken.includes(one),
