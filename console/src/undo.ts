@@ -4,6 +4,7 @@ import type {
   RestoredFile,
   RevertConflict,
   RevertedFile,
+  RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
 import { count } from './story.ts';
 
@@ -17,15 +18,16 @@ export interface Undo {
   /** `2 files put back, 1 left as it is.` */
   summary: string;
   files: readonly UndoneFile[];
+  /** Whose lines are undone, and who wrote them; empty where whole writes are. */
+  notes: readonly string[];
   /** What a revert has to take back to undo this; `null` where the answer does not list all. */
   revisionIds: readonly string[] | null;
 }
 
 /** An answer to a revert, as all of its routes give it. */
-interface Reverted {
-  dryRun: boolean;
+type Reverted = Pick<RevertWritesAnswer, 'dryRun' | 'counts'> & {
   files: readonly RevertedFile[];
-}
+};
 
 /** Describes the answer to a revert or a restore. */
 export function toUndo(answer: Reverted | RestoreAnswer): Undo {
@@ -81,24 +83,49 @@ function isDue(file: RevertedFile, { dryRun }: { dryRun: boolean }): boolean {
   return dryRun ? file.diff !== '' || file.diffOmitted : file.version !== null;
 }
 
-function toRevert(files: readonly RevertedFile[], { dryRun }: { dryRun: boolean }): Undo {
+/** How many names a note has. */
+const MOST_NAMED = 8;
+
+/** `12 lines of 4 memories: ann 6, bob 6.`, and the same of their writers. */
+function toNotes(counts: Reverted['counts']): string[] {
+  if (counts === undefined || counts.users.length === 0) return [];
+  const lines = counts.users.reduce((sum, one) => sum + one.lines, 0);
+  const name = (named: readonly (readonly [string, number])[]) =>
+    [
+      ...named.slice(0, MOST_NAMED).map(([who, some]) => `${who} ${some}`),
+      ...(named.length > MOST_NAMED ? [`${named.length - MOST_NAMED} more`] : []),
+    ].join(', ');
+  const users = counts.users.map((one) => [one.userId ?? 'shared', one.lines] as const);
+  const writers = counts.writers.map((one) => [one.actor, one.lines] as const);
+  return [`${count(lines, 'line')}, of whom: ${name(users)}.`, `Written by: ${name(writers)}.`];
+}
+
+function toRevert(files: readonly RevertedFile[], { dryRun, counts }: Reverted): Undo {
+  const notes = toNotes(counts);
   const due = files.filter((file) => isDue(file, { dryRun })).length;
   const revisionIds = idsOf(files);
   if (files.length === 0) {
-    return { due, files, revisionIds, summary: 'Nothing was written that is selected here.' };
+    return {
+      due,
+      files,
+      notes,
+      revisionIds,
+      summary: 'Nothing was written that is selected here.',
+    };
   }
   if (due === 0 && dryRun) {
     const isOpen = files.some(({ outcome }) => outcome === 'conflict');
     const next = isOpen
       ? 'Nothing would be written: others changed the same lines since. Choose what is to stand there.'
       : 'Nothing would be written.';
-    return { due, files, revisionIds, summary: next };
+    return { due, files, notes, revisionIds, summary: next };
   }
   const left = files.length - due;
   const done = dryRun ? 'would be put back' : 'put back';
   return {
     due,
     files,
+    notes,
     revisionIds,
     summary: `${count(due, 'file')} ${done}, ${tellLeft(left)}.`,
   };
@@ -115,8 +142,9 @@ function toRestore({
 }: RestoreAnswer): Undo {
   const due = restored + deleted;
   const revisionIds = filesOmitted > 0 ? null : idsOf(files);
+  const notes: string[] = [];
   if (due + left === 0) {
-    return { due, files, revisionIds, summary: 'The memory is as it was then already.' };
+    return { due, files, notes, revisionIds, summary: 'The memory is as it was then already.' };
   }
   const parts = [
     `${count(restored, 'file')} ${dryRun ? 'would be restored' : 'restored'}`,
@@ -128,7 +156,7 @@ function toRestore({
     ...(unchanged === 0 ? [] : [` ${count(unchanged, 'file')} did not change since.`]),
     ...(filesOmitted === 0 ? [] : [` ${count(filesOmitted, 'file')} not listed here.`]),
   ];
-  return { due, files, revisionIds, summary: `${parts.join(', ')}.${others.join('')}` };
+  return { due, files, notes, revisionIds, summary: `${parts.join(', ')}.${others.join('')}` };
 }
 
 const tellLeft = (left: number) => `${left} left as ${left === 1 ? 'it is' : 'they are'}`;

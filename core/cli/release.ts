@@ -7,21 +7,29 @@ import { workOnMemory } from './open-memory.ts';
 import { NOBODY } from '../telemetry/audit.ts';
 import { writeOutput } from './streams.ts';
 
-/** `memory-service release <userId>`: ends a restore that cannot go on, so that writes go on. */
+/** `memory-service release <userId>|--shared`: ends a restore that cannot go on, so that writes go on. */
 export const release: Command = {
   summary: 'End a restore that cannot go on; the files stay as they are.',
   argument: 'userId',
+  isArgumentOptional: true,
+  flags: { shared: { value: null, summary: 'Of shared memory, instead of that of a user.' } },
   run,
 };
 
 async function run(context: CommandContext): Promise<void> {
-  if (context.argument === null) throw new StartError('release needs a user id.');
+  const { argument, flags } = context;
+  if ((argument === null) !== flags.has('shared')) {
+    throw new StartError('release needs a user id, or --shared.');
+  }
   const loaded = await loadConfig(context);
-  const userId = parseUserId(context.argument);
+  const userId = argument === null ? null : parseUserId(argument);
+  const memory = userId === null ? 'shared' : `users/${encodeURIComponent(userId)}`;
   await workOnMemory<unknown>(loaded, {
-    there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/release`),
+    there: (server) => server.ask('POST', `${memory}/release`),
     here: ({ storage }) =>
       onCore(loaded, { storage }, (core) => core.restores.release(userId, NOBODY)),
   });
-  writeOutput(`Released ${userId}: the files stay as they are, and writes go on.\n`);
+  writeOutput(
+    `Released ${userId ?? 'shared memory'}: the files stay as they are, and writes go on.\n`,
+  );
 }

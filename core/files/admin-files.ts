@@ -79,7 +79,7 @@ export interface RestoreOptions {
   /** What the audit row names; `action` is `revisions.revert` by default. */
   target: string;
   action?: string;
-  details?: Record<string, unknown>;
+  details?: Record<string, unknown> | undefined;
   /** Whether it makes the user eligible for dreaming. */
   qualifies: boolean;
   /** Set for a part of work for which all other writes of the user wait. */

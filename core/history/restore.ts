@@ -10,8 +10,8 @@ import type { AdminFiles } from '../files/admin-files.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork, type HeldWork } from '../files/held-work.ts';
-import { parseUserId, toScope } from '../files/paths.ts';
-import { type Goal, isSameGoal, parseGoal, toGoal, toOptions } from './restore/goal.ts';
+import { parseUserId, SHARED, toScope } from '../files/paths.ts';
+import { type Goal, isSameGoal, nameScope, parseGoal, toGoal, toOptions } from './restore/goal.ts';
 import { planTarget, previewRestore } from './restore/plan.ts';
 import { createReceipt } from './restore/receipt.ts';
 import {
@@ -21,6 +21,7 @@ import {
   surveyMemory,
   type Target,
 } from './restore/survey.ts';
+import { createRedactionCounter } from './redaction-counter.ts';
 import type { Revisions } from './revisions.ts';
 import {
   BATCH_BYTES,
@@ -30,21 +31,28 @@ import {
   writeBatch,
 } from './write-batches.ts';
 
-/** Restores of users' memory to an earlier time. */
+/** Restores of the memory of a user, or of shared memory (`null`), to an earlier time. */
 export interface Restores {
   /**
-   * Makes a user's memory, or one file or folder of it, what it was at a time, by new revisions.
+   * Makes a memory, or one file or folder of it, what it was at a time, by new revisions.
    *
    * Up to 100 files and 2 MB are one transaction. A larger restore takes several, and other writes
    * to the memory get `MEMORY_HELD` (503, retryable) until its end. If the process dies meanwhile,
    * the service goes on with it after its next start, or when the same restore is asked for again.
    */
-  restore(userId: string, request: RestoreRequest, caller: AuditCaller): Promise<RestoreAnswer>;
+  restore(
+    userId: string | null,
+    request: RestoreRequest,
+    caller: AuditCaller,
+  ): Promise<RestoreAnswer>;
   /**
    * Ends a restore that was cut off and can't go on: writes to the memory go on, and the files stay as
    * they are now. Throws `MEMORY_HELD` while it is under way, and `RUN_STATE` if there is none.
    */
-  release(userId: string, caller: AuditCaller): Promise<{ userId: string; released: true }>;
+  release(
+    userId: string | null,
+    caller: AuditCaller,
+  ): Promise<{ userId: string | null; released: true }>;
   /** Goes on with restores that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the restore under way to end its batch; later starts go on with it. */
@@ -53,7 +61,7 @@ export interface Restores {
 
 /** The parts that restoring a memory needs. */
 interface RestoreParts {
-  storage: Pick<Storage, 'files' | 'holds' | 'mutate' | 'filename' | 'erasure'>;
+  storage: Pick<Storage, 'files' | 'holds' | 'mutate' | 'filename' | 'erasure' | 'inspection'>;
   files: Pick<AdminFiles, 'restore'>;
   revisions: Pick<Revisions, 'memoryAt' | 'textAt'>;
   erasures: Pick<KnownErasures, 'latest'>;
@@ -93,9 +101,9 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
 
   return {
     async restore(userId, request, caller) {
+      const scope = scopeOf(userId);
       const knownErasure = deps.erasures.latest();
-      const goal = parseGoal(userId, request, now());
-      const { scope } = goal;
+      const goal = parseGoal(scope, request, now());
       const held = await findHold(storage, scope);
       if (held?.kind === 'erase') throw memoryHeld(held);
       const found = await surveyMemory(deps.revisions, goal);
@@ -115,9 +123,11 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
     },
 
     async release(userId, caller) {
-      const hold = await findHold(storage, toScope(parseUserId(userId)));
+      const scope = scopeOf(userId);
+      const hold = await findHold(storage, scope);
       if (hold === null) {
-        throw new MemoryError('RUN_STATE', `No restore holds the memory of ${userId}.`, {
+        const name = nameScope(scope);
+        throw new MemoryError('RUN_STATE', `No restore holds the memory of ${name}.`, {
           details: { userId, reason: 'not_held' },
         });
       }
@@ -126,7 +136,8 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
         throw memoryHeld(hold);
       }
       const options = toOptions(toGoal(hold), { hold, step: 'release' });
-      await files.restore([], { ...options, action: 'users.release' }, caller);
+      const action = scope === SHARED ? 'shared.release' : 'users.release';
+      await files.restore([], { ...options, action }, caller);
       return { userId, released: true };
     },
 
@@ -172,16 +183,28 @@ async function writeAll(
 ): Promise<RestoreAnswer> {
   const receipt = createReceipt(goal, { dryRun: false, unchanged });
   const held: HeldWrite | undefined = hold === undefined ? undefined : { hold, step: 'work' };
+  const redactions = createRedactionCounter(parts.storage);
   const work: BatchWork<Target, RestoredFile> = {
-    plan: async (target) => [await planTarget(parts, target, null)],
-    write: (restorations) =>
-      parts.files.restore(restorations, { ...toOptions(goal, held), knownErasure }, caller),
+    plan: async (target) => [await planTarget(parts, target, { diffs: null, redactions })],
+    async write(restorations) {
+      const options = { ...toOptions(goal, held), knownErasure };
+      try {
+        return await parts.files.restore(restorations, options, caller);
+      } catch (error) {
+        redactions.forget();
+        throw error;
+      }
+    },
   };
   for await (const batch of toBatches(targets, (target) => work.plan(target))) {
     checkRunning?.();
     for (const outcome of await writeBatch(work, batch)) receipt.add(outcome);
   }
   return receipt.answer();
+}
+
+function scopeOf(userId: string | null): ScopeKey {
+  return userId === null ? SHARED : toScope(parseUserId(userId));
 }
 
 async function findHold(

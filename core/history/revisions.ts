@@ -24,8 +24,8 @@ import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts'
 import type { AuditCaller, RunRevision } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { countLines } from '../files/content.ts';
 import { blameLines } from './blame.ts';
+import { readContentAt } from './content-at.ts';
 import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import { isUuid } from '../ids/ids.ts';
@@ -37,7 +37,8 @@ import { redactRevision } from './redact.ts';
 import { redactText, type RedactTextParts } from './redaction/redact-text.ts';
 import { listUnfinished } from './redaction/unfinished.ts';
 import { type RevertEnd, type RevertLink, revertWrites } from './undo/revert.ts';
-import { readList, readSelected } from './undo/selection.ts';
+import { undoLines, undoText } from './undo/lines.ts';
+import { readList, readSelected, toSelected } from './undo/selection.ts';
 import { listReadBefore } from './read-before.ts';
 import type { HistoryParts } from './history-parts.ts';
 import { isMerged } from './undo/taken-back.ts';
@@ -57,7 +58,7 @@ import {
   toScope,
   toUserId,
 } from '../files/paths.ts';
-import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time/time.ts';
+import { parseTimeOrNull, toTime } from '../time/time.ts';
 
 /** The history of memory files: reading, reverting and pruning revisions. */
 export interface Revisions {
@@ -92,9 +93,12 @@ export interface Revisions {
     options: RevertRequest & { ifVersion?: number | undefined },
     caller: AuditCaller,
   ): Promise<RevertAnswer>;
-  /** Reverts all writes of a dream run, of a tool call, of an actor since a time, or of a list. */
+  /**
+   * Reverts all writes of a dream run, of a tool call, of an actor since a time, or of a list; or lines:
+   * see `undo/lines.ts`. With `ifVersion`, lines of a file only while it is at that version.
+   */
   revertWrites(
-    selection: RevertSelection,
+    request: RevertSelection & { ifVersion?: number | undefined },
     caller: AuditCaller,
     options?: {
       links?: readonly RevertLink[];
@@ -194,17 +198,21 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       return await toBlameAnswer(ranges, { log: storage.log, oldestAt });
     },
 
-    async revertWrites(selection, caller, options = {}) {
+    async revertWrites({ ifVersion, ...request }, caller, options = {}) {
       const knownErasure = deps.erasures.latest();
+      const { dryRun, onConflict, resolutions } = request;
       const { except = new Set(), ...others } = options;
+      const reverting = { dryRun, onConflict, resolutions, knownErasure, caller, ...others };
+      const { kind, selection } = toSelected(request);
+      if (kind === 'text') return await undoText(parts, selection, reverting);
+      if (kind === 'lines') {
+        const expected =
+          ifVersion === undefined ? undefined : { revision: null, version: ifVersion };
+        return await undoLines(parts, selection, { ...reverting, expected, isOne: true });
+      }
       const selected = await readSelected(storage, selection);
       const revisions = selected.revisions.filter((one) => !except.has(toPhysicalPath(one)));
-      const { dryRun, onConflict, resolutions } = selection;
-      return await revertWrites(
-        parts,
-        { ...selected, revisions },
-        { dryRun, onConflict, resolutions, knownErasure, caller, ...others },
-      );
+      return await revertWrites(parts, { ...selected, revisions }, reverting);
     },
 
     async revert(id, { ifVersion, ...options }, caller) {
@@ -250,29 +258,6 @@ function readBlame(
   return noteDamage(storage, () => blameLines(storage.revisions, key, at));
 }
 
-async function readContentAt(
-  parts: HistoryParts,
-  key: FileKey,
-  { version: wanted = 0, at }: FilePointQuery,
-): Promise<EarlierContent> {
-  const { storage, textAt } = parts;
-  if (at !== undefined) {
-    const { content, revision } = await fileAt(parts, key, { at: parseTime(at, 'at') });
-    return toEarlierContent({ content, version: revision.version, made: revision });
-  }
-  const made = await storage.revisions.ofVersion(key, wanted);
-  const content = await textAt(key, wanted);
-  if (content === null) {
-    const path = toPhysicalPath(key);
-    const message =
-      made?.redacted === true
-        ? `The content of ${path} at version ${wanted} is redacted.`
-        : `${path} has no content at version ${wanted}.`;
-    throw new MemoryError('REVISION_NOT_FOUND', message, { details: { path, version: wanted } });
-  }
-  return toEarlierContent({ content, version: wanted, made });
-}
-
 async function readLineTimes(storage: Storage, key: FileKey): ReturnType<Revisions['lineTimes']> {
   const file = await storage.files.get(key);
   if (file === null || file.content === null) return { version: 0, times: [] };
@@ -303,26 +288,6 @@ async function readRun(
     found.push({ revision, contents });
   }
   return found;
-}
-
-function toEarlierContent({
-  content,
-  version,
-  made,
-}: {
-  content: string;
-  version: number;
-  made: RevisionRecord | null;
-}): EarlierContent {
-  return {
-    content,
-    version,
-    size: Buffer.byteLength(content),
-    lines: countLines(content),
-    updatedAt: toTimeOrNull(made?.at ?? null),
-    latestActor: made?.actor ?? null,
-    latestRevisionId: made?.id ?? null,
-  };
 }
 
 /** A revision as admin lists show it. */

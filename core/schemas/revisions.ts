@@ -44,7 +44,7 @@ export const AdminRevision = strictObject({
   peerId: nullable(text('The other revision of a move.')),
   reverts: nullable(
     text(
-      'The versions of this file that it took back, as 3,5-7; after each ; those of the file that this one was moved from. null for a write that is no revert, and for a restore.',
+      'The versions of this file that it took back, as 3,5-7; after each ; those of the file that this one was moved from. ~3,5: lines that these versions wrote, and nothing else of them. null for a write that is no revert, and for a restore.',
     ),
   ),
   merged: Type.Boolean({
@@ -69,6 +69,14 @@ export const ReadBefore = strictObject({
 });
 export type ReadBefore = Static<typeof ReadBefore>;
 
+/** The revision that wrote lines. */
+const LineWriter = strictObject({
+  revisionId: Type.String(),
+  version: versionSchema,
+  actor: Type.String(),
+  at: timeSchema,
+});
+
 /** Neighbouring lines that one revision wrote. */
 export const BlamedLines = strictObject({
   startLine: Type.Integer({ minimum: 1 }),
@@ -82,15 +90,9 @@ export const BlamedLines = strictObject({
   at: nullable(timeSchema),
   redacted: flag('true where the content of its revision was taken out.'),
   putBackBy: Type.Optional(
-    strictObject(
-      {
-        revisionId: Type.String(),
-        version: versionSchema,
-        actor: Type.String(),
-        at: timeSchema,
-      },
-      { description: 'The revert that brought the lines back; absent for other lines.' },
-    ),
+    strictObject(LineWriter.properties, {
+      description: 'The revert that brought the lines back; absent for other lines.',
+    }),
   ),
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
@@ -176,6 +178,10 @@ export const RedactAnswer = strictObject({
 });
 export type RedactAnswer = Static<typeof RedactAnswer>;
 
+/** Consecutive lines of a content. */
+const lineRange = (description: string) =>
+  Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,8}(?:-[1-9][0-9]{0,8})?$', description }));
+
 /** Where a text is redacted: a text, or lines of a revision, and in which memory. */
 export const RedactTextRequest = strictObject({
   text: Type.Optional(
@@ -188,12 +194,7 @@ export const RedactTextRequest = strictObject({
   revisionId: Type.Optional(
     text('Instead of text, with lines: the content after this revision has the text.'),
   ),
-  lines: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,8}(?:-[1-9][0-9]{0,8})?$',
-      description: 'The lines that are the text, as 3 or 3-5. Together 4 to 4,096 characters.',
-    }),
-  ),
+  lines: lineRange('The lines that are the text, as 3 or 3-5. Together 4 to 4,096 characters.'),
   in: Type.Optional(
     Type.Enum(['file', 'user', 'everywhere'], {
       description:
@@ -323,7 +324,10 @@ const revertOptions = {
 export const RevertRequest = strictObject(revertOptions);
 export type RevertRequest = Static<typeof RevertRequest>;
 
-/** Whose writes are to be undone: those of a run, of a tool call, of an actor since a time, or a list. */
+/**
+ * What is to be undone: the writes of a run, of a tool call, of an actor since a time, or a list; lines of a
+ * file; or the lines that have a text.
+ */
 export const RevertSelection = strictObject({
   runId: Type.Optional(text('All writes of this dream run, in the memory of its user.')),
   toolCallId: Type.Optional(text('All writes of this tool call.')),
@@ -340,6 +344,30 @@ export const RevertSelection = strictObject({
       description: 'These revisions, each once.',
     }),
   ),
+  path: filterText('The file, with lines, or with text and in: file. A physical path.'),
+  lines: lineRange(
+    'With path: what the writers of these lines, as 3 or 3-5, did to them; nothing else of these writes.',
+  ),
+  version: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'With lines: they are lines of this version; default the newest.',
+    }),
+  ),
+  text: Type.Optional(
+    Type.String({
+      minLength: 4,
+      maxLength: 4_096,
+      description:
+        'The same for each present line that has this text, until no line of them has it. Exact: upper and lower case differ. May have line breaks. A page at a time; with in, and without resolutions.',
+    }),
+  ),
+  in: Type.Optional(
+    Type.Enum(['file', 'user', 'everywhere'], {
+      description: 'With text. file: with path. user: with userId.',
+    }),
+  ),
+  cursor: pageQuery.cursor,
   ...revertOptions,
 });
 export type RevertSelection = Static<typeof RevertSelection>;
@@ -353,15 +381,7 @@ export const RevertConflict = strictObject({
   }),
   theirs: text('The lines as they stand, with their line ends.'),
   restored: text('The lines that would be there.'),
-  writer: nullable(
-    strictObject({
-      revisionId: Type.String(),
-      version: versionSchema,
-      actor: Type.String(),
-      at: timeSchema,
-    }),
-    { description: 'Who wrote there since.' },
-  ),
+  writer: nullable(LineWriter, { description: 'Who wrote there since.' }),
 });
 export type RevertConflict = Static<typeof RevertConflict>;
 
@@ -383,6 +403,12 @@ export const RevertedFile = strictObject({
   conflicts: Type.Array(RevertConflict, { description: 'The places that were not undone.' }),
   blanked: count('Lines that a redaction blanked: they are not put back.'),
   why: nullable(text('Why it was left, or which of its versions were.')),
+  writers: Type.Optional(
+    Type.Array(strictObject({ ...LineWriter.properties, lines: count('How many it wrote.') }), {
+      description:
+        'Who wrote the lines that are undone, newest first; only where lines are selected.',
+    }),
+  ),
   diff: text('Unified, in a dry run; empty where nothing would be written.'),
   diffOmitted: Type.Boolean({
     description: 'Left out: the diffs of an answer are 2 MB at most together.',
@@ -409,6 +435,30 @@ export type RevertAnswer = Static<typeof RevertAnswer>;
 export const RevertWritesAnswer = strictObject({
   dryRun: Type.Boolean(),
   files: Type.Array(RevertedFile),
+  counts: Type.Optional(
+    strictObject(
+      {
+        users: Type.Array(
+          strictObject({
+            userId: nullable(userIdSchema),
+            files: count(),
+            lines: count(),
+          }),
+        ),
+        writers: Type.Array(strictObject({ actor: Type.String(), files: count(), lines: count() })),
+      },
+      {
+        description:
+          'Whose lines, and by whom, this page undoes, most lines first. userId null: shared memory. Only with text.',
+      },
+    ),
+  ),
+  progress: Type.Optional(
+    strictObject({ files: count('Files looked through so far, over all pages. Only with text.') }),
+  ),
+  nextCursor: Type.Optional(
+    nullable(text('Only with text: the cursor of the next page; null at the end.')),
+  ),
 });
 export type RevertWritesAnswer = Static<typeof RevertWritesAnswer>;
 

@@ -2,20 +2,28 @@ import { ConfigError } from '../../config/error.ts';
 import type { RestoreAnswer } from '../../contracts/admin.ts';
 import { createUndo } from './undo.ts';
 
-/** `memory-service restore <userId> --at=<time>`: makes a memory what it was at a time. */
+/** `memory-service restore <userId>|--shared --at=<time>`: makes a memory what it was at a time. */
 export const restore = createUndo<RestoreAnswer>({
-  summary: 'Make the memory of a user what it was at a time, by new revisions.',
+  summary: 'Make the memory of a user, or shared memory, what it was at a time.',
   argument: 'userId',
+  isArgumentOptional: true,
   flags: {
     at: { value: 'time', summary: 'The time, as 2026-01-31T09:30:00Z.' },
-    path: { value: 'path', summary: 'Only this file, or this folder: users/<userId>/…/.' },
+    shared: { value: null, summary: 'Shared memory, instead of that of a user.' },
+    path: {
+      value: 'path',
+      summary: 'Only this file, or this folder: users/<userId>/…/, shared/…/.',
+    },
   },
   ask({ argument, flags }) {
     const at = flags.get('at');
     if (at === undefined) throw new ConfigError(null, 'restore needs --at=<time>.');
+    if ((argument === '') !== flags.has('shared')) {
+      throw new ConfigError(null, 'restore needs a user id, or --shared.');
+    }
     const path = flags.get('path');
-    return (api, { dryRun }) =>
-      api.ask('POST', `users/${encodeURIComponent(argument)}/restore`, { at, path, dryRun });
+    const memory = argument === '' ? 'shared' : `users/${encodeURIComponent(argument)}`;
+    return (api, { dryRun }) => api.ask('POST', `${memory}/restore`, { at, path, dryRun });
   },
   toOutcomes({ restored, deleted, unchanged, left, files, filesOmitted }) {
     return { files, counts: { restored, deleted, unchanged, left }, filesOmitted };

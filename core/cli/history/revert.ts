@@ -1,13 +1,34 @@
 import { ConfigError } from '../../config/error.ts';
 import type { RevertAnswer, RevertWritesAnswer } from '../../contracts/admin.ts';
+import { addRevertPage } from '../../history/undo/add-page.ts';
+import { readText } from '../read-text.ts';
+import type { RunningServer } from '../running-server.ts';
 import { createUndo } from './undo.ts';
 
 /** The flags of which exactly one selects what is reverted. */
-const KINDS = ['revision', 'run', 'tool-call', 'actor'];
+const KINDS = ['revision', 'run', 'tool-call', 'actor', 'lines', 'text'];
+/** Flags that go with one of them only. */
+const ONLY_WITH: Readonly<Record<string, readonly string[]>> = {
+  since: ['actor'],
+  until: ['actor'],
+  user: ['run', 'tool-call', 'actor', 'text'],
+  path: ['lines', 'text'],
+  version: ['lines'],
+  in: ['text'],
+  'if-version': ['revision', 'lines'],
+};
+/** Files that are listed where there may be one for each user. */
+const FILES_LISTED = 100;
 
-/** `memory-service revert --tool-call=<id>`: undoes writes, and keeps what others wrote since. */
-export const revert = createUndo<RevertAnswer | RevertWritesAnswer>({
-  summary: 'Undo revisions, or the writes of a run, of a tool call or of an actor.',
+type Answer = RevertAnswer | RevertWritesAnswer;
+type Ask = (
+  api: RunningServer,
+  options: { dryRun: boolean; preview: Answer | null },
+) => Promise<Answer>;
+
+/** `memory-service revert --tool-call=<id>`: undoes writes or lines, and keeps what others wrote since. */
+export const revert = createUndo<Answer>({
+  summary: 'Undo revisions, the writes of a run, of a tool call or of an actor, or lines.',
   flags: {
     revision: { value: 'id', summary: 'This revision, or several: id,id,id.' },
     run: { value: 'id', summary: 'What this dream run wrote.' },
@@ -15,10 +36,22 @@ export const revert = createUndo<RevertAnswer | RevertWritesAnswer>({
     actor: { value: 'actor', summary: 'What this actor wrote since a time.' },
     since: { value: 'time', summary: 'With --actor: from this time on, as 2026-01-31T09:30:00Z.' },
     until: { value: 'time', summary: 'With --actor: and before this time.' },
-    user: { value: 'userId', summary: 'Only in the memory of this user; not with --revision.' },
+    lines: {
+      value: 'n-m',
+      summary: 'With --path: what was done to these lines by those who wrote them.',
+    },
+    path: { value: 'path', summary: 'With --lines, or --text --in=file: the physical path.' },
+    version: { value: 'n', summary: 'With --lines: lines of this version; default the newest.' },
+    text: {
+      value: null,
+      summary: 'Each line that has a text now; the text is read from standard input.',
+    },
+    in: { value: 'where', summary: 'With --text: file, user or everywhere.' },
+    user: { value: 'userId', summary: 'Only in the memory of this user.' },
     'if-version': {
       value: 'n',
-      summary: 'With one --revision: only while the file is at this version; 0: it is deleted.',
+      summary:
+        'With one --revision, or --lines: only while the file is at this version; 0: it is deleted.',
     },
     'on-conflict': {
       value: 'skip|leave|force',
@@ -26,35 +59,22 @@ export const revert = createUndo<RevertAnswer | RevertWritesAnswer>({
     },
   },
   ask({ flags }) {
-    const kinds = KINDS.filter((kind) => flags.has(kind));
-    if (kinds.length !== 1) {
-      throw new ConfigError(
-        null,
-        'revert needs one of --revision, --run, --tool-call and --actor.',
-      );
+    const [kind, ...others] = KINDS.filter((one) => flags.has(one));
+    if (kind === undefined || others.length > 0) {
+      const message =
+        'revert needs one of --revision, --run, --tool-call, --actor, --lines and --text.';
+      throw new ConfigError(null, message);
+    }
+    for (const [flag, kinds] of Object.entries(ONLY_WITH)) {
+      if (flags.has(flag) && !kinds.includes(kind)) throw isNotFor(flag, kind);
     }
     const onConflict = conflictOf(flags.get('on-conflict'));
-    const [revision, since, until, userId] = ['revision', 'since', 'until', 'user'].map((flag) =>
-      flags.get(flag),
-    );
-    if (revision !== undefined) {
-      if ([since, until, userId].some((one) => one !== undefined)) {
-        throw new ConfigError(null, '--revision takes no --since, --until or --user.');
-      }
-      const revisionIds = revision.split(',');
-      if (revisionIds.length > 1) {
-        if (flags.has('if-version')) throw onlyForOne();
-        return (api, { dryRun }) => api.ask('POST', 'revert', { revisionIds, onConflict, dryRun });
-      }
-      const path = `revisions/${encodeURIComponent(revision)}/revert`;
-      const wanted = ifVersionOf(flags.get('if-version'));
-      return (api, { dryRun, preview }) => {
-        const seen = preview === null ? undefined : versionOf(preview);
-        return api.ask('POST', path, { dryRun, onConflict }, { ifVersion: wanted ?? seen });
-      };
-    }
-    if (flags.has('if-version')) throw onlyForOne();
+    const wanted = wholeNumberOf('if-version', flags);
+    if (kind === 'revision') return revertRevisions(flags.get(kind) ?? '', { onConflict, wanted });
+    if (kind === 'lines') return revertLines(flags, { onConflict, wanted });
+    if (kind === 'text') return revertText(flags, { onConflict });
     const [runId, toolCallId, actor] = ['run', 'tool-call', 'actor'].map((flag) => flags.get(flag));
+    const [since, until, userId] = ['since', 'until', 'user'].map((flag) => flags.get(flag));
     const selection = { runId, toolCallId, actor, since, until, userId, onConflict };
     return (api, { dryRun }) => api.ask('POST', 'revert', { ...selection, dryRun });
   },
@@ -67,11 +87,91 @@ export const revert = createUndo<RevertAnswer | RevertWritesAnswer>({
     }));
     const counts: Record<string, number> = {};
     for (const { outcome } of files) counts[outcome] = (counts[outcome] ?? 0) + 1;
-    return { files, counts, filesOmitted: 0 };
+    const isMany = 'counts' in answer && files.length > FILES_LISTED;
+    const listed = isMany ? files.slice(0, FILES_LISTED) : files;
+    return {
+      files: listed,
+      counts,
+      filesOmitted: files.length - listed.length,
+      notes: 'counts' in answer ? toNotes(answer.counts) : [],
+    };
   },
 });
 
-type File = (RevertAnswer | RevertWritesAnswer)['files'][number];
+type OnConflict = 'skip' | 'leave' | 'force' | undefined;
+
+function revertRevisions(
+  revision: string,
+  { onConflict, wanted }: { onConflict: OnConflict; wanted: number | undefined },
+): Ask {
+  const revisionIds = revision.split(',');
+  if (revisionIds.length > 1) {
+    if (wanted !== undefined) {
+      throw isNotFor('if-version', 'revision');
+    }
+    return (api, { dryRun }) => api.ask('POST', 'revert', { revisionIds, onConflict, dryRun });
+  }
+  const path = `revisions/${encodeURIComponent(revision)}/revert`;
+  return (api, { dryRun, preview }) => {
+    const ifVersion = wanted ?? versionOf(preview);
+    return api.ask('POST', path, { dryRun, onConflict }, { ifVersion });
+  };
+}
+
+/** Lines are those of the version that the preview has shown. */
+function revertLines(
+  flags: ReadonlyMap<string, string>,
+  { onConflict, wanted }: { onConflict: OnConflict; wanted: number | undefined },
+): Ask {
+  const path = flags.get('path');
+  if (path === undefined) throw new ConfigError(null, '--lines needs --path.');
+  const body = {
+    path,
+    lines: flags.get('lines'),
+    version: wholeNumberOf('version', flags),
+    onConflict,
+  };
+  return (api, { dryRun, preview }) => {
+    const ifVersion = wanted ?? versionOf(preview);
+    return api.ask('POST', 'revert', { ...body, dryRun }, { ifVersion });
+  };
+}
+
+/** Asks for all pages. The text is read once. */
+function revertText(
+  flags: ReadonlyMap<string, string>,
+  { onConflict }: { onConflict: OnConflict },
+): Ask {
+  const [where, userId, path] = ['in', 'user', 'path'].map((flag) => flags.get(flag));
+  if (where === undefined) {
+    throw new ConfigError(null, '--text needs --in=file, --in=user or --in=everywhere.');
+  }
+  let given: Promise<string> | null = null;
+  return async (api, { dryRun }) => {
+    const text = await (given ??= readText('Text: '));
+    const body = { text, in: where, userId, path, onConflict, dryRun };
+    let all: RevertWritesAnswer | null = null;
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page: RevertWritesAnswer = await api.ask('POST', 'revert', { ...body, cursor });
+      all = all === null ? page : addRevertPage(all, page);
+      cursor = page.nextCursor ?? null;
+      if (cursor !== null) process.stderr.write(`Looked through ${page.progress?.files} files.\n`);
+    }
+    return all as RevertWritesAnswer;
+  };
+}
+
+/** Who wrote the lines, and how many users have them. */
+function toNotes(counts: RevertWritesAnswer['counts']): string[] {
+  if (counts === undefined || counts.writers.length === 0) return [];
+  const lines = counts.users.reduce((sum, one) => sum + one.lines, 0);
+  const shown = counts.writers.slice(0, 10).map((one) => `${one.lines} by ${one.actor}`);
+  const more = counts.writers.length > shown.length ? ', …' : '';
+  const users = counts.users.length === 1 ? '1 memory' : `${counts.users.length} memories`;
+  return [`${lines === 1 ? '1 line' : `${lines} lines`} in ${users}: ${shown.join(', ')}${more}.`];
+}
+
+type File = Answer['files'][number];
 
 /** Why a file is left, with the places that others changed. */
 function toWhy({ why, conflicts }: File): string | null {
@@ -84,23 +184,31 @@ function toWhy({ why, conflicts }: File): string | null {
   return `${why ?? ''} (${places.join(', ')}${more}) Edit it by hand, or look with --dry-run --on-conflict=force.`;
 }
 
+function isNotFor(flag: string, kind: string): ConfigError {
+  if (flag === 'if-version') {
+    return new ConfigError(null, '--if-version is only for one --revision, or for --lines.');
+  }
+  const revision = '--revision takes no --since, --until, --user, --path, --version or --in.';
+  return new ConfigError(
+    null,
+    kind === 'revision' ? revision : `--${flag} does not go with --${kind}.`,
+  );
+}
+
 /** The version of the named file that a preview showed; 0 if the file did not exist. */
-function versionOf({ files }: RevertAnswer | RevertWritesAnswer): number | undefined {
-  const [file] = files;
+function versionOf(preview: Answer | null): number | undefined {
+  const [file] = preview?.files ?? [];
   return file !== undefined && 'fromVersion' in file ? (file.fromVersion ?? 0) : undefined;
 }
 
-function onlyForOne(): ConfigError {
-  return new ConfigError(null, '--if-version is only for one --revision.');
-}
-
-function conflictOf(text: string | undefined): 'skip' | 'leave' | 'force' | undefined {
+function conflictOf(text: string | undefined): OnConflict {
   if (text === undefined || text === 'skip' || text === 'leave' || text === 'force') return text;
   throw new ConfigError(null, '--on-conflict is skip, leave or force.');
 }
 
-function ifVersionOf(text: string | undefined): number | undefined {
+function wholeNumberOf(flag: string, flags: ReadonlyMap<string, string>): number | undefined {
+  const text = flags.get(flag);
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new ConfigError(null, '--if-version is a whole number from 0.');
+  throw new ConfigError(null, `--${flag} is a whole number from 0.`);
 }

@@ -24,6 +24,8 @@ export interface Outcomes {
   counts: Readonly<Record<string, number>>;
   /** Files that are counted and not listed. */
   filesOmitted: number;
+  /** What else a person should know. */
+  notes?: readonly string[];
 }
 
 /** A command that undoes something by new revisions. */
@@ -94,7 +96,10 @@ function hasAny({ counts }: Outcomes, isMeant: (outcome: string) => boolean): bo
   return Object.entries(counts).some(([outcome, count]) => count > 0 && isMeant(outcome));
 }
 
-function print({ files, counts, filesOmitted }: Outcomes, { dryRun }: { dryRun: boolean }): string {
+function print(
+  { files, counts, filesOmitted, notes = [] }: Outcomes,
+  { dryRun }: { dryRun: boolean },
+): string {
   const heads = toColumns(
     files.map(({ outcome, path, version, why, diffOmitted }) => [
       ...[outcome, path, version === null ? '' : `v${version}`],
@@ -106,7 +111,7 @@ function print({ files, counts, filesOmitted }: Outcomes, { dryRun }: { dryRun: 
   return [
     ...listed,
     filesOmitted === 0 ? '' : `and ${filesOmitted} more files\n`,
-    toText([`${dryRun ? 'Would be' : 'Done'}: ${sum.join(', ') || 'no files'}.`]),
+    toText([...notes, `${dryRun ? 'Would be' : 'Done'}: ${sum.join(', ') || 'no files'}.`]),
   ].join('');
 }
 

@@ -4,6 +4,7 @@ import { ownerOf, SHARED, toPhysicalPath } from '../../files/paths.ts';
 import { isUuid } from '../../ids/ids.ts';
 import type { RedactTextRequest } from '../../schemas/revisions.ts';
 import type { HistoryParts } from '../history-parts.ts';
+import { parseLineRange } from '../line-range.ts';
 import { toSelection } from '../text-search.ts';
 import { revisionNotFound } from '../texts.ts';
 import type { FileSelection } from '../walk-files.ts';
@@ -45,7 +46,7 @@ export async function toTarget(
   const revision = revisionId === undefined ? null : await findRevision(parts, revisionId);
   const where = request.in ?? (revision === null ? undefined : 'file');
   if (where === undefined) throw invalidField('/in', 'must be file, user or everywhere', 'in');
-  const selection = select(request, { where, revision });
+  const selection = selectFiles(request, { where, revision });
   const found = revision === null ? null : await readLines(parts, revision, lines ?? '');
   const text = found === null ? (given ?? null) : found;
   const isDone = found !== null && isReplaced(found, { replacement, revision });
@@ -73,8 +74,9 @@ async function findRevision({ storage }: HistoryParts, id: string): Promise<Revi
   return revision;
 }
 
-function select(
-  { path, userId }: RedactTextRequest,
+/** The files of a request. Throws `INVALID_REQUEST` for a path or user that is missing, or too much. */
+export function selectFiles(
+  { path, userId }: { path?: string | undefined; userId?: string | undefined },
   { where, revision }: { where: RedactionTarget['in']; revision: RevisionRecord | null },
 ): FileSelection {
   const forbid = (name: string, value: unknown) => {
@@ -114,14 +116,9 @@ async function readLines(
     const message = `There is no content of ${details.path} after this revision.`;
     throw new MemoryError('REVISION_NOT_REDACTABLE', message, { details });
   }
-  const [from = 0, to = from] = lines.split('-').map(Number);
-  const all = content.split('\n');
-  // What follows the last line break is no line.
-  if (all.at(-1) === '') all.pop();
-  if (to < from || to > all.length) {
-    throw invalidField('/lines', `must be lines of the ${all.length} of this content`, 'lines');
-  }
-  return all
+  const { from, to } = parseLineRange(lines, content);
+  return content
+    .split('\n')
     .slice(from - 1, to)
     .join('\n')
     .replace(/\r$/, '');
@@ -136,7 +133,8 @@ function isReplaced(
   return (revision?.redactionId ?? null) !== null && found.split(/\r?\n/).every(isLine);
 }
 
-function checkText(text: string): void {
+/** Throws `INVALID_REQUEST` for a text that is too short or long, or that no content can have. */
+export function checkText(text: string): void {
   const { least, most } = CHARACTERS;
   if (text.length < least || text.length > most) {
     throw invalidField('/text', `must have ${least} to ${most} characters`, 'The text');

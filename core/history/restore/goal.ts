@@ -5,11 +5,9 @@ import type { HeldWrite } from '../../files/hold.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
-  parseUserId,
+  SHARED,
   toPhysicalPath,
-  toScope,
-  ownerOf,
-  userFolder,
+  toUserId,
 } from '../../files/paths.ts';
 import { parseTime, toTime } from '../../time/time.ts';
 
@@ -21,17 +19,16 @@ export interface Goal {
   path: string;
 }
 
-/** The goal of a request. Throws for a time that is to come, and for a path of somebody else. */
+/** The goal of a request. Throws for a time that is to come, and for a path of another scope. */
 export function parseGoal(
-  userId: string,
+  scope: ScopeKey,
   { at, path }: Pick<RestoreRequest, 'at' | 'path'>,
   now: number,
 ): Goal {
-  const scope = toScope(parseUserId(userId));
   const time = parseTime(at, 'at');
   if (time > now) throw invalidTime(`${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
-  const home = userFolder(userId);
+  const home = toPhysicalPath({ scope, path: '' });
   if (!path.startsWith(home)) {
     throw new MemoryError('INVALID_PATH', `path must start with ${home}.`, { details: { path } });
   }
@@ -54,8 +51,8 @@ export function isSameGoal(one: Goal, other: Goal): boolean {
 export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
   const step = held === undefined ? {} : { step: held.step };
   return {
-    action: 'users.restore',
-    target: ownerOf(scope),
+    action: scope === SHARED ? 'shared.restore' : 'users.restore',
+    target: nameScope(scope),
     reason: `Restores the memory as of ${toTime(at)}.`,
     details: {
       at: toTime(at),
@@ -65,6 +62,11 @@ export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
     qualifies: true,
     held,
   };
+}
+
+/** The user of a scope, or `shared`, as the audit and messages name it. */
+export function nameScope(scope: ScopeKey): string {
+  return toUserId(scope) ?? 'shared';
 }
 
 /** The error for a time that can't be restored. */

@@ -3,6 +3,7 @@ import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
 import { createDiffBudget, type DiffBudget } from '../diff-budget.ts';
+import { createRedactionCounter, type RedactionCounter } from '../redaction-counter.ts';
 import type { Revisions } from '../revisions.ts';
 import { leave, type Plan, unwritten } from '../write-batches.ts';
 import type { Goal } from './goal.ts';
@@ -11,7 +12,7 @@ import type { Survey, Target } from './survey.ts';
 
 /** What a plan reads. */
 export interface PlanParts {
-  storage: Pick<Storage, 'files'>;
+  storage: Pick<Storage, 'files' | 'inspection'>;
   revisions: Pick<Revisions, 'textAt'>;
 }
 
@@ -19,10 +20,11 @@ export interface PlanParts {
 export async function planTarget(
   { storage, revisions }: PlanParts,
   { key, version }: Target,
-  diffs: DiffBudget | null,
+  { diffs, redactions }: { diffs: DiffBudget | null; redactions: Pick<RedactionCounter, 'of'> },
 ): Promise<Plan<RestoredFile>> {
   const path = toPhysicalPath(key);
   if (version === undefined) return leave(path, 'gone', 'Its history of that time is pruned.');
+  const counted = await redactions.of(key.scope);
   let content: string | null;
   let head;
   try {
@@ -44,7 +46,12 @@ export async function planTarget(
       outcome: content === null ? 'deleted' : 'restored',
       ...diffs?.diff(present, content, path),
     },
-    restoration: { key, content, ifVersion: present === null ? 0 : (head?.version ?? 0) },
+    restoration: {
+      key,
+      content,
+      ifVersion: present === null ? 0 : (head?.version ?? 0),
+      redactions: counted,
+    },
   };
 }
 
@@ -55,11 +62,14 @@ export async function previewRestore(
   goal: Goal,
 ): Promise<RestoreAnswer> {
   const receipt = createReceipt(goal, { dryRun: true, unchanged });
-  const diffs = createDiffBudget();
+  const options = {
+    diffs: createDiffBudget(),
+    redactions: createRedactionCounter(parts.storage),
+  };
   for (const target of targets) {
     const isListed = receipt.hasRoom();
     const { outcome } = isListed
-      ? await planTarget(parts, target, diffs)
+      ? await planTarget(parts, target, options)
       : { outcome: toUnlisted(target) };
     receipt.add(outcome);
   }

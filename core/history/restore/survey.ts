@@ -1,11 +1,11 @@
 import type { FileKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import { toPhysicalPath, ownerOf } from '../../files/paths.ts';
+import { ownerOf, toPhysicalPath, toUserId } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 import { toTime } from '../../time/time.ts';
 import type { Revisions } from '../revisions.ts';
-import { type Goal, invalidTime } from './goal.ts';
+import { type Goal, invalidTime, nameScope } from './goal.ts';
 
 /** Files that are looked at in one query. */
 const PAGE = 500;
@@ -65,9 +65,9 @@ export async function surveyMemory(
 
 /** Refuses what would delete everything because of a mistake. */
 export function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): void {
-  const whole = `${ownerOf(scope)}${path === '' ? '' : ` in ${toPhysicalPath({ scope, path })}`}`;
+  const whole = `${nameScope(scope)}${path === '' ? '' : ` in ${toPhysicalPath({ scope, path })}`}`;
   if (examined === 0) {
-    const details = { userId: ownerOf(scope), path };
+    const details = { userId: toUserId(scope), path };
     throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
   }
   if (at < firstAt) {

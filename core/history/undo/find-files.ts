@@ -10,7 +10,7 @@ import type { FileToUndo } from './plan.ts';
 const MAX_MOVES = 100;
 
 /** The files that selected revisions wrote, by the paths where they are now. */
-interface FoundFiles {
+export interface FoundFiles {
   /** By physical path. */
   files: FileToUndo[];
   /** Where a file is now that stood at a physical path. */

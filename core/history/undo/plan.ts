@@ -1,10 +1,11 @@
 import type { ConflictResolution, RevertConflict, RevertedFile } from '../../contracts/admin.ts';
-import type { FileKey, FileState, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
+import type { FileKey, FileState, RevisionRecord } from '../../contracts/records.ts';
 import { MemoryError } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
 import { toTime } from '../../time/time.ts';
 import type { DiffBudget } from '../diff-budget.ts';
 import type { HistoryParts } from '../history-parts.ts';
+import type { RedactionCounter } from '../redaction-counter.ts';
 import { noteDamage } from '../texts.ts';
 import { type Plan, unrevertedFile } from '../write-batches.ts';
 import { Merge, type MergeConflict, type Merged, type Take } from './merge.ts';
@@ -36,8 +37,7 @@ export interface PlanOptions {
   resolutions: readonly ConflictResolution[] | null;
   /** Paths that have to stay as they are. */
   held: ReadonlySet<string>;
-  /** How many redactions had changed a scope's past versions, before its memory is read. */
-  redactions: (scope: ScopeKey) => Promise<number | undefined>;
+  redactions: Pick<RedactionCounter, 'of'>;
   diffs: DiffBudget | null;
 }
 
@@ -61,7 +61,7 @@ export async function planFile(
   const { storage } = parts;
   const { key, lines } = file;
   const path = toPhysicalPath(key);
-  const redactions = await options.redactions(key.scope);
+  const redactions = await options.redactions.of(key.scope);
   let head: FileState | null;
   let undone: Undone;
   try {

@@ -5,9 +5,9 @@ import type {
   RevertWritesAnswer,
 } from '../../contracts/admin.ts';
 import type { AuditCaller } from '../../contracts/plugin.ts';
-import type { RevisionRecord, ScopeKey } from '../../contracts/records.ts';
+import type { RevisionRecord } from '../../contracts/records.ts';
 import type { RunCurrent, RunDecision } from '../../contracts/runs.ts';
-import type { Guard, Storage } from '../../contracts/storage.ts';
+import type { Guard } from '../../contracts/storage.ts';
 import { invalidField, MemoryError } from '../../errors.ts';
 import type { WrittenRun } from '../../files/commit.ts';
 import { versionConflict } from '../../files/draft.ts';
@@ -15,8 +15,9 @@ import { toPhysicalPath } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 import { createDiffBudget } from '../diff-budget.ts';
 import type { HistoryParts } from '../history-parts.ts';
+import { createRedactionCounter } from '../redaction-counter.ts';
 import { type BatchWork, toBatches, unrevertedFile, writeBatch } from '../write-batches.ts';
-import { findFiles } from './find-files.ts';
+import { findFiles, type FoundFiles } from './find-files.ts';
 import { type FileToUndo, planFile, type PlanOptions, type UndoPlan } from './plan.ts';
 import type { SelectedWrites } from './selection.ts';
 
@@ -49,29 +50,48 @@ export interface RevertOptions {
   caller: AuditCaller;
   links?: readonly RevertLink[];
   end?: RevertEnd | undefined;
-  /** The version that the file of a revision has to be at. */
-  expected?: { revision: RevisionRecord; version: number } | undefined;
+  /** The version that the file of a revision, or the one file, has to be at. */
+  expected?: { revision: RevisionRecord | null; version: number } | undefined;
 }
 
 /** Files that moves link: they are reverted together or not at all. */
 type Unit = readonly FileToUndo[];
 
-/**
- * Takes the selected writes out of the present memory, file by file, and returns what became of each
- * file, by path: see `merge.ts` for what a file becomes. Each batch of files is one transaction. An
- * interrupted request can be repeated: what was undone is `unchanged` then. Throws before the first
- * write only, so that no receipt is lost.
- */
+/** What is to be undone, where its files are now, and how revisions and the audit name it. */
+interface ToUndo extends FoundFiles {
+  target: string;
+  reason: string;
+  /** For the audit. */
+  details?: Record<string, unknown>;
+}
+
+/** Takes the selected writes out of the present memory: see {@link undoFiles}. */
 export async function revertWrites(
   parts: HistoryParts,
   { revisions, target }: SelectedWrites,
   options: RevertOptions,
 ): Promise<RevertWritesAnswer> {
+  const found = await findFiles(parts.storage, revisions);
+  const isRevision = revisions.some(({ id }) => id === target);
+  const reason = `Reverts ${isRevision ? 'revision ' : ''}${target}.`;
+  return await undoFiles(parts, { ...found, target, reason }, options);
+}
+
+/**
+ * Takes writes, or lines of them, out of the present memory, file by file, and returns what became of
+ * each file, by path: see `merge.ts` for what a file becomes. Each batch of files is one transaction. An
+ * interrupted request can be repeated: what was undone is `unchanged` then. Throws before the first
+ * write only, so that no receipt is lost.
+ */
+export async function undoFiles(
+  parts: HistoryParts,
+  found: ToUndo,
+  options: RevertOptions,
+): Promise<RevertWritesAnswer> {
+  const { target, reason, details } = found;
   const { caller, end, links = [], knownErasure } = options;
   const dryRun = options.dryRun === true;
-  const pause = createPause();
-  const found = await findFiles(parts.storage, revisions);
-  await pause();
+  await createPause()();
   const units = toUnits(found.files);
   const planner = createPlanner(parts, options);
   const linked = links.map(({ from, to }) => ({ from: found.at(from), to: found.at(to) }));
@@ -85,9 +105,7 @@ export async function revertWrites(
       const isLast = written.at(-1) === units.at(-1);
       // Reverting a dream must not trigger another dream.
       const qualifies = written[0]?.[0]?.selected[0]?.actor !== 'dream-agent';
-      const isRevision = revisions.some(({ id }) => id === target);
-      const reason = `Reverts ${isRevision ? 'revision ' : ''}${target}.`;
-      const restoring = { reason, target, qualifies, knownErasure };
+      const restoring = { reason, target, details, qualifies, knownErasure };
       try {
         if (end === undefined || !isLast) {
           return await parts.files.restore(restorations, restoring, caller);
@@ -149,17 +167,14 @@ function createPlanner(
   { resolutions, onConflict = 'skip', dryRun, isOne, expected }: RevertOptions,
 ): Planner {
   const diffs = dryRun === true || isOne === true ? createDiffBudget() : null;
-  const redactions = new Map<ScopeKey, number | undefined>();
+  const redactions = createRedactionCounter(parts.storage);
   let held: ReadonlySet<string> = new Set();
   const options: PlanOptions = {
     onConflict,
     resolutions: resolutions ?? null,
     held,
     diffs,
-    async redactions(scope) {
-      if (!redactions.has(scope)) redactions.set(scope, await readRedactions(parts.storage, scope));
-      return redactions.get(scope);
-    },
+    redactions,
   };
   return {
     async plan(file, { isLook } = { isLook: false }) {
@@ -174,23 +189,17 @@ function createPlanner(
       if (wanted !== undefined && wanted !== actual) {
         throw withStatus(versionConflict(path, { expected: wanted, actual }));
       }
-      const isExpected = file.selected.some(({ id }) => id === expected?.revision.id);
-      if (isExpected && expected !== undefined && expected.version !== actual) {
+      const isExpected =
+        expected?.revision === null ||
+        file.selected.some(({ id }) => id === expected?.revision?.id);
+      if (expected !== undefined && isExpected && expected.version !== actual) {
         throw versionConflict(path, { expected: expected.version, actual });
       }
       return plan;
     },
     hold: (paths) => (held = paths),
-    forget: () => redactions.clear(),
+    forget: redactions.forget,
   };
-}
-
-/** A scope that was never written has none. */
-async function readRedactions(
-  { inspection }: Pick<Storage, 'inspection'>,
-  scope: ScopeKey,
-): Promise<number | undefined> {
-  return inspection === undefined ? undefined : ((await inspection.scope(scope))?.redactions ?? 0);
 }
 
 function withStatus(error: MemoryError): MemoryError {
@@ -245,8 +254,10 @@ const placeOf = ({ path, startLine }: Pick<ConflictResolution, 'path' | 'startLi
  */
 function toUnits(files: readonly FileToUndo[]): Unit[] {
   const unitOf = new Map<string, FileToUndo[]>();
+  const found = new Set<FileToUndo[]>();
   for (const file of files) {
     const unit = [file];
+    found.add(unit);
     for (const { id } of file.selected) unitOf.set(id, unit);
   }
   for (const { id, peerId } of files.flatMap(({ selected }) => selected)) {
@@ -254,9 +265,10 @@ function toUnits(files: readonly FileToUndo[]): Unit[] {
     const other = unitOf.get(peerId ?? '');
     if (other === undefined || other === unit) continue;
     unit.push(...other);
+    found.delete(other);
     for (const { id: each } of other.flatMap(({ selected }) => selected)) unitOf.set(each, unit);
   }
-  const units = [...new Set(unitOf.values())];
+  const units = [...found];
   const isRemoval = (unit: Unit) =>
     unit.every(({ selected: [oldest] }) => oldest?.existedBefore === false);
   return [...units.filter(isRemoval), ...units.filter((unit) => !isRemoval(unit))];

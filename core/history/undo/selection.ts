@@ -18,6 +18,60 @@ export interface SelectedWrites {
   target: string;
 }
 
+/** Lines of a version of a file; without a version, of the newest. */
+export interface LineSelection {
+  path: string;
+  lines: string;
+  version?: number | undefined;
+}
+
+/** The present lines that have a text, a page of files at a time. */
+export interface TextSelection {
+  text: string;
+  in: 'file' | 'user' | 'everywhere';
+  userId?: string | undefined;
+  path?: string | undefined;
+  cursor?: string | undefined;
+}
+
+/** What a request selects, by its kind. Throws `INVALID_REQUEST` for what does not go together. */
+export type Selected =
+  | { kind: 'lines'; selection: LineSelection }
+  | { kind: 'text'; selection: TextSelection }
+  | { kind: 'writes'; selection: RevertSelection };
+
+/** The fields that each kind of selection may have, besides how it is carried out. */
+const FIELDS: Readonly<Record<Selected['kind'], readonly (keyof RevertSelection)[]>> = {
+  lines: ['path', 'lines', 'version'],
+  text: ['text', 'in', 'userId', 'path', 'cursor'],
+  writes: ['runId', 'toolCallId', 'actor', 'since', 'until', 'userId', 'revisionIds'],
+};
+
+/** Tells what a request selects. */
+export function toSelected(request: RevertSelection): Selected {
+  const { path, lines, version, text, in: where, userId, cursor } = request;
+  const kind = lines !== undefined ? 'lines' : text !== undefined ? 'text' : 'writes';
+  const others = Object.values(FIELDS)
+    .flat()
+    .filter((field) => !FIELDS[kind].includes(field));
+  const wrong = others.find((field) => request[field] !== undefined);
+  if (wrong !== undefined) {
+    const what = { lines: 'does not go with lines', text: 'does not go with text' };
+    const needs = wrong === 'path' || wrong === 'version' ? 'goes with lines' : 'goes with text';
+    throw invalidSelection(`/${wrong}`, kind === 'writes' ? needs : what[kind]);
+  }
+  if (lines !== undefined) {
+    if (path === undefined) throw invalidSelection('/path', 'is needed with lines');
+    return { kind: 'lines', selection: { path, lines, version } };
+  }
+  if (text === undefined) return { kind: 'writes', selection: request };
+  if (where === undefined) throw invalidSelection('/in', 'must be file, user or everywhere');
+  if (request.resolutions !== undefined) {
+    throw invalidSelection('/resolutions', 'does not go with text: decide by lines');
+  }
+  return { kind: 'text', selection: { text, in: where, userId, path, cursor } };
+}
+
 /**
  * Reads the writes that a request selects.
  *
@@ -85,7 +139,10 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
   const { runId, toolCallId, actor, since, until, userId } = selection;
   const kinds = [runId, toolCallId, actor].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) {
-    throw invalidSelection('', 'needs one of runId, toolCallId, actor and revisionIds');
+    throw invalidSelection(
+      '',
+      'needs one of runId, toolCallId, actor, revisionIds, lines and text',
+    );
   }
   if (actor === undefined && [since, until].some((one) => one !== undefined)) {
     throw invalidSelection('', 'takes since and until only with actor');

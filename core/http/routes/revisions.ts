@@ -119,20 +119,37 @@ export function revisionsRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Ro
       role: 'operator',
       // Writes in batches, as long as there are files.
       deadlineMs: null,
-      summary: 'Revert the writes of a run, a tool call, an actor, or a list',
+      summary: 'Revert writes, or lines',
       description:
-        'Undoes them file by file, newest first, keeps what others wrote since, and says what became of each file. Exactly one of runId, toolCallId, actor and revisionIds. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required.',
+        'Undoes writes file by file, newest first, keeps what others wrote since, and says what became of each file. Exactly one of runId, toolCallId, actor, revisionIds, lines and text. With path and lines it undoes what the writers of these lines did to them: the lines as they were before come back, or none, and nothing else of these writes is undone; If-Match: "<version>" holds for the file. With text and in it does so for each present line that has the text, a page of files at a time: ask again with the same body and cursor while nextCursor is not null. The history keeps what was undone. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required.',
       bodySchema: RevertSelection,
       resultSchema: RevertWritesAnswer,
       errorCodes: [
         'INVALID_USER_ID',
+        'INVALID_PATH',
+        'INVALID_CURSOR',
+        'FILE_NOT_FOUND',
         'REVISION_NOT_FOUND',
         'VERSION_CONFLICT',
         'CONFLICTS_UNDECIDED',
         'QUOTA_EXCEEDED',
         'WORK_LIMIT_EXCEEDED',
       ],
-      handle: (request) => core.revisions.revertWrites(request.body, request.caller),
+      async handle(request) {
+        const { path, lines } = request.body;
+        // Of several files, a version says nothing.
+        const ifVersion =
+          path === undefined || lines === undefined
+            ? undefined
+            : await ifVersionOf(
+                request,
+                async () => (await core.fileLists.present(path))?.version ?? 0,
+              );
+        const options = { ...request.body, ifVersion };
+        return withPrecondition(ifVersion, () =>
+          core.revisions.revertWrites(options, request.caller),
+        );
+      },
     }),
     adminRoute('Revisions', {
       method: 'GET',

@@ -3,9 +3,12 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { RestoreAnswer, RestoreRequest } from '../../schemas/revisions.ts';
 import { EraseAnswer, EraseRequest } from '../../schemas/erase.ts';
-import { listOf, strictObject, userIdSchema } from '../../schemas/shapes.ts';
+import { listOf, nullable, strictObject, userIdSchema } from '../../schemas/shapes.ts';
 import { AdminUser, UserListQuery } from '../../schemas/users.ts';
 import type { Core } from '../../service.ts';
+
+/** A memory whose restore was ended; userId null: shared memory. */
+const Released = strictObject({ userId: nullable(userIdSchema), released: Type.Literal(true) });
 
 /** The users that have memory files. */
 export function usersRoutes(
@@ -47,6 +50,28 @@ export function usersRoutes(
       handle: (request) =>
         core.restores.restore(request.params['userId'] ?? '', request.body, request.caller),
     }),
+    adminRoute('Files', {
+      method: 'POST',
+      path: '/v1/admin/shared/restore',
+      deadlineMs: null,
+      summary: 'Restore shared memory to an earlier time',
+      description:
+        'As for a user: it makes shared memory, or a file or folder of it, what it was at a time, by new revisions.',
+      bodySchema: RestoreRequest,
+      resultSchema: RestoreAnswer,
+      errorCodes: ['INVALID_PATH', 'FILE_NOT_FOUND', 'WORK_LIMIT_EXCEEDED', 'MEMORY_HELD'],
+      handle: (request) => core.restores.restore(null, request.body, toCaller(request)),
+    }),
+    adminRoute('Files', {
+      method: 'POST',
+      path: '/v1/admin/shared/release',
+      summary: 'End a restore of shared memory that cannot go on',
+      description:
+        'Lets the writes to shared memory go on after a restore that was cut off; the files stay as they are now. 409 if nothing holds it, 503 MEMORY_HELD while the work goes on.',
+      resultSchema: Released,
+      errorCodes: ['RUN_STATE', 'MEMORY_HELD'],
+      handle: (request) => core.restores.release(null, toCaller(request)),
+    }),
     adminRoute('Users', {
       method: 'POST',
       path: '/v1/admin/users/:userId/erase',
@@ -69,7 +94,7 @@ export function usersRoutes(
       summary: 'End a restore that cannot go on',
       description:
         'Lets the writes of the user go on after a restore that was cut off; the files stay as they are now. 409 if nothing holds the memory, 503 MEMORY_HELD while the work goes on, and for an erasure.',
-      resultSchema: strictObject({ userId: userIdSchema, released: Type.Literal(true) }),
+      resultSchema: Released,
       errorCodes: ['INVALID_USER_ID', 'RUN_STATE', 'MEMORY_HELD'],
       handle: (request) => core.restores.release(request.params['userId'] ?? '', request.caller),
     }),

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -306,4 +306,57 @@ it('finds a line older than what is kept, and says before when it was written', 
   const { stdout } = await runCommand({ cwd, args: ['blame', FILE] });
   expect(stdout).toMatch(new RegExp(`^- +- +before ${at(1)} +- +1 {2}# Suppliers$`, 'm'));
   await server.stop();
+});
+
+it('undoes lines of a file, and each line that has a text, which it reads from standard input', async () => {
+  const { cwd } = await incident();
+  const BIN = path.join(import.meta.dirname, '../../../dist/core/cli/bin.cjs');
+  const revert = (args: readonly string[], input = '') => {
+    const options = { cwd, input, encoding: 'utf8', env: { PATH: process.env['PATH'] } } as const;
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [BIN, 'revert', ...args],
+      options,
+    );
+    return { status, stdout, stderr };
+  };
+  const lines = [`--path=${FILE}`, '--lines=3'];
+  const preview = revert([...lines, '--dry-run']);
+  expect(preview).toEqual({
+    status: 0,
+    stdout: `reverted  ${FILE}\n--- a/${FILE}\n+++ b/${FILE}\n@@ -1,3 +1,3 @@\n # Suppliers\n \n-- Acme: 99-99\n+- Acme: 12-34\nWould be: 1 reverted.\n`,
+    stderr: '',
+  });
+  expect(revert([...lines, '--yes', '--if-version=1'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/is at version 2, not 1/) as string,
+  });
+  expect(revert([...lines, '--yes']).stdout).toBe(`reverted  ${FILE}  v3\nDone: 1 reverted.\n`);
+  expect(revert([...lines, '--version=2', '--dry-run']).stdout).toBe(
+    `unchanged  ${FILE}\nWould be: 1 unchanged.\n`,
+  );
+
+  const text = ['--text', '--in=everywhere'];
+  const found = revert([...text, '--dry-run'], 'to Acme\n');
+  expect(found.stdout).toMatch(
+    /^reverted {2}users\/bob\/payments\.md\n.*-to Acme\n1 line in 1 memory: 1 by billing\.\nWould be: 1 reverted\.\n$/s,
+  );
+  expect(revert([...text, '--yes'], 'to Acme').stdout).toMatch(/Done: 1 reverted\.\n$/);
+  expect(revert([...text, '--yes'], 'to Acme').stdout).toBe('Done: no files.\n');
+
+  const cases: [number, RegExp, string[], string?][] = [
+    [78, /--lines needs --path/, ['--lines=3', '--yes']],
+    [78, /--path does not go with --run/, ['--run=1', `--path=${FILE}`, '--yes']],
+    [78, /--in does not go with --lines/, [...lines, '--in=user', '--yes']],
+    [78, /--text needs --in/, ['--text', '--yes'], 'to Acme'],
+    [78, /standard input/, [...text, '--yes'], ''],
+    [1, /at least 4 characters/, [...text, '--yes'], 'x'],
+    [1, /must be lines of the 3/, [`--path=${FILE}`, '--lines=9', '--yes']],
+    [1, /no content at version 9/, [...lines, '--version=9', '--yes']],
+  ];
+  for (const [status, message, args, input] of cases) {
+    const refused = revert(args, input);
+    expect([args, refused.status, refused.stdout]).toEqual([args, status, '']);
+    expect(refused.stderr).toMatch(message);
+  }
 });

@@ -235,3 +235,68 @@ describe('random histories by four actors', () => {
     expect(places).toBeGreaterThan(0);
   });
 });
+
+describe('selected lines of random histories', () => {
+  const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+  const change = fc.record({ at: fc.nat(30), removed: fc.nat(3), added: fc.nat(3) });
+
+  it('become what their writers had found there, and no other line changes', () => {
+    let back = 0;
+    fc.assert(
+      fc.property(
+        fc.array(change, { minLength: 1, maxLength: isRelease ? 50 : 12 }),
+        fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
+        (changes, isChosen) => {
+          let ids = ['first 1', 'first 2'];
+          const versions = [ids];
+          let next = 0;
+          for (const { at, removed, added } of changes) {
+            const from = Math.min(at, ids.length);
+            const written = Array.from({ length: added }, () => `${(next += 1)} line ${next}`);
+            ids = [...ids.slice(0, from), ...written, ...ids.slice(from + removed)];
+            versions.push(ids);
+          }
+          const texts = [null, ...versions.map((one) => lines(...one))];
+          const chosen = ids.filter((_, at) => isChosen[at] === true);
+          const numbers = ids.flatMap((id, at) => (chosen.includes(id) ? [at + 1] : []));
+          const merge = new Merge(texts.at(-1) ?? null);
+          merge.select(numbers);
+          let written = 0;
+          for (let version = texts.length - 1; version >= 1; version -= 1) {
+            const [before, after] = [texts[version - 1] ?? '', texts[version] ?? ''];
+            const { hunks } = diffTexts(before, after).delta;
+            const step = {
+              version,
+              isSelected: false,
+              isOfLines: false,
+              existedBefore: version > 1,
+              existsAfter: true,
+              takesBack: null,
+            };
+            written += merge.back({ step, hunks, before, after, isBlank: false });
+          }
+          expect([written, merge.linesLeft]).toEqual([chosen.length, 0]);
+          const { content, conflicts } = merge.finish();
+          expect(conflicts).toEqual([]);
+          const result = (content ?? '').split('\n').slice(0, -1);
+          const present = new Set(ids);
+          expect(result.filter((id) => present.has(id))).toEqual(
+            ids.filter((id) => !chosen.includes(id)),
+          );
+          // What came back was taken out by the write that had written a chosen line.
+          const writers = chosen.map((id) => versions.findIndex((one) => one.includes(id)));
+          for (const id of result.filter((one) => !present.has(one))) {
+            back += 1;
+            expect(
+              writers.some(
+                (at) => versions[at - 1]?.includes(id) === true && !versions[at]?.includes(id),
+              ),
+            ).toBe(true);
+          }
+        },
+      ),
+      { numRuns: isRelease ? 2_000 : 300 },
+    );
+    expect(back).toBeGreaterThan(0);
+  });
+});
