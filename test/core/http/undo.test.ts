@@ -205,6 +205,62 @@ describe('a restore', () => {
     expect((await admin('GET', 'audit')).json.items).toEqual([]);
   });
 
+  it('of shared memory does the same, and nothing to the users', async () => {
+    const { admin, write, server, clock, contentOf } = await openFilled();
+    const put = async (path: string, content: string) => {
+      const body = { content };
+      await admin('PUT', `files/shared/${path}`, body);
+      clock.advance(1_000);
+    };
+    await put('team.md', 'one\n');
+    await put('team.md', 'two\n');
+    await put('more.md', 'more\n');
+    await write('b.md', 'b\n');
+    const shared = async (path: string) =>
+      (await admin('GET', `files/shared/${path}`)).json.file?.content ?? null;
+    const restore = (body: object) => admin('POST', 'shared/restore', body);
+    const dry = await restore({ at: at(4), dryRun: true });
+    expect(dry.json).toMatchObject({
+      dryRun: true,
+      restored: 1,
+      deleted: 1,
+      files: [
+        { path: 'shared/more.md', outcome: 'deleted' },
+        { path: 'shared/team.md', outcome: 'restored' },
+      ],
+    });
+    expect(dry.json.files[1].diff).toContain('-two\n+one\n');
+    expect(await shared('team.md')).toBe('two\n');
+    expect((await restore({ at: at(4), path: 'shared/team.md' })).json).toMatchObject({
+      restored: 1,
+    });
+    expect([await shared('team.md'), await shared('more.md')]).toEqual(['one\n', 'more\n']);
+    expect((await restore({ at: at(4) })).json).toMatchObject({ deleted: 1, unchanged: 1 });
+    expect([await shared('more.md'), await contentOf('alice/b.md')]).toEqual([null, 'b\n']);
+    const { items } = (await admin('GET', 'audit?action=shared.restore')).json;
+    expect(items).toMatchObject([{ target: 'shared' }, { target: 'shared' }]);
+
+    const refused: [object, ReturnType<typeof refusal>][] = [
+      [{}, refusal('INVALID_REQUEST', '/at')],
+      [{ at: '2999-01-01T00:00:00Z' }, refusal('INVALID_REQUEST', '/at')],
+      [{ at: at(1) }, refusal('INVALID_REQUEST', '/at')],
+      [{ at: at(4), path: 'users/alice/a.md' }, refusal('INVALID_PATH')],
+      [{ at: at(4), path: 'shared/../users/alice/a.md' }, refusal('INVALID_PATH')],
+      [{ at: at(4), path: 'shared/never.md' }, refusal('FILE_NOT_FOUND')],
+      [{ at: at(4), force: true }, refusal('INVALID_REQUEST', '/force')],
+    ];
+    for (const [body, expected] of refused) {
+      expect([body, await restore(body)]).toMatchObject([body, expected]);
+    }
+    expect(await admin('POST', 'shared/release')).toMatchObject({
+      status: 409,
+      json: { error: { code: 'RUN_STATE', details: { userId: null, reason: 'not_held' } } },
+    });
+    expect((await server.request('POST', '/v1/admin/shared/restore', { body: {} })).status).toBe(
+      401,
+    );
+  });
+
   it('counts all files, and lists 1,000 of them', async () => {
     const { server, admin, write } = await open();
     await write('a.md', 'one\n');
