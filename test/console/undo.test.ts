@@ -76,3 +76,61 @@ describe('a revert of a revision', () => {
     expectNoProblems(opened);
   });
 });
+
+describe('a line that is undone', () => {
+  it('is previewed from blame, and gets back what it was, and nothing else of its write changes', async () => {
+    const opened = await open();
+    const { page, visit, write, contentOf } = opened;
+    await write('# Diet\n- vegan\n', 'assistant');
+    await write('# Diet\n- No known food allergies\n- Likes tea\n', 'mail-agent');
+    await visit(`/files?path=${PATH}`);
+    // Two clicks to the preview, a third to the end.
+    await page.getByRole('button', { name: 'Blame' }).click();
+    await page.getByRole('button', { name: 'Undo line 2…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Undo line 2?' });
+    await dialog.getByText('- vegan').waitFor();
+    await dialog.getByRole('button', { name: 'Write 1 file' }).click();
+    const receipt = page.getByRole('dialog', { name: 'Undone' });
+    await receipt.getByRole('button', { name: 'Close' }).first().click();
+    await receipt.waitFor({ state: 'detached' });
+    expect(await contentOf()).toBe('# Diet\n- vegan\n- Likes tea\n');
+    await page.getByRole('region', { name: 'Undone last' }).getByText('1 file put back').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('is found by a search, one by one or in all memories at once', async () => {
+    const opened = await open();
+    const { page, visit, contentOf, service } = opened;
+    const FALSE = 'The office is closed';
+    for (const userId of ['anna', 'bob', 'carol']) {
+      const put = (content: string, actor: string) =>
+        call(service.core, userId, 'memory_write', { path: 'user/diet.md', content }, { actor });
+      await put('# Diet\n', 'assistant');
+      await put(`# Diet\n- ${FALSE}\n`, 'mail-agent');
+    }
+    await visit('/files?q=office&in=contents');
+    const found = page.getByRole('region', { name: 'Found lines' });
+    await found.getByRole('button', { name: `Undo line 2 of ${PATH}…` }).click();
+    const one = page.getByRole('dialog', { name: 'Undo line 2?' });
+    await one.getByRole('button', { name: 'Write 1 file' }).click();
+    const undone = page.getByRole('dialog', { name: 'Undone' });
+    await undone.getByRole('button', { name: 'Close' }).first().click();
+    await undone.waitFor({ state: 'detached' });
+    expect(await contentOf()).toBe('# Diet\n');
+
+    await page.getByRole('button', { name: 'History' }).click();
+    await page.getByLabel('Search history').fill(FALSE);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Take out of all memories…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Take this text out of all memories?' });
+    await dialog.getByText('2 lines, of whom: bob 1, carol 1.').waitFor();
+    await dialog.getByText('Written by: mail-agent 2.').waitFor();
+    await dialog.getByRole('button', { name: 'Write 2 files' }).click();
+    await page.getByRole('dialog', { name: 'Taken out' }).waitFor();
+    for (const userId of ['bob', 'carol']) {
+      const { file } = await service.core.fileLists.file(`users/${userId}/diet.md`, {});
+      expect(file.content).toBe('# Diet\n');
+    }
+    expectNoProblems(opened);
+  });
+});

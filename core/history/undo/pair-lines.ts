@@ -7,22 +7,29 @@ const COMPARED = { characters: 200, pairs: 40_000 } as const;
 
 /**
  * Splits a unit into parts of at most one newer line, so that one of them can be undone for itself. A
- * newer line replaced the older line that it is like, in order; one that is like none was added. Of too
- * many lines, the first replaced the first.
+ * newer line replaced the older line that it is like, in order. Of the others between two such pairs the
+ * first replaced the first, and so on: the last one replaced all older lines that are left, and newer
+ * lines that are left were added.
  */
 export function pairLines<S extends Step>(unit: Unit<S>): Unit<S>[] {
   const { newer, older } = unit;
   const parts: Unit<S>[] = [];
   let [one, other] = [0, 0];
+  const add = (newerTo: number, olderTo: number) => {
+    parts.push({ ...unit, newer: newer.slice(one, newerTo), older: older.slice(other, olderTo) });
+    one = newerTo;
+    other = olderTo;
+  };
   const addUpTo = (newerTo: number, olderTo: number) => {
-    while (one < newerTo) parts.push({ ...unit, newer: newer.slice(one, ++one), older: [] });
-    if (other < olderTo) parts.push({ ...unit, newer: [], older: older.slice(other, olderTo) });
-    other = Math.max(other, olderTo);
+    while (one < newerTo) {
+      const isLast = one + 1 === newerTo;
+      add(one + 1, isLast ? olderTo : Math.min(other + 1, olderTo));
+    }
+    if (other < olderTo) add(one, olderTo);
   };
   for (const [newerAt, olderAt] of findPairs(newer, older)) {
     addUpTo(newerAt, olderAt);
-    const pair = { newer: [newer[one++]!], older: [older[other++]!] };
-    parts.push({ ...unit, ...pair });
+    add(newerAt + 1, olderAt + 1);
   }
   addUpTo(newer.length, older.length);
   return parts;

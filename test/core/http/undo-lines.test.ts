@@ -94,6 +94,10 @@ describe('a line', () => {
     expect(await look('3')).toEqual(['-Lives in Bergen', '+Lives in Oslo']);
     await undo({ path: FILE, lines: '1-3' });
     expect(await contentOf()).toBe('Likes green tea\nLives in Oslo\n');
+    // Without a likeness, the place tells.
+    await write('0000\n1111\n2222\n3333\n', 'mail-agent');
+    expect(await look('1')).toEqual(['+Likes green tea']);
+    expect(await look('3')).toEqual([]);
   });
 
   it('is undone for each of its writers, and the file goes with the last line of its creation', async () => {
