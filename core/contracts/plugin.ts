@@ -11,7 +11,7 @@ import type {
   SpanAttributes,
   UserListing,
 } from './records.ts';
-import type { RevertedFile } from './admin.ts';
+import type { RevertedFile, RevertRequest } from './admin.ts';
 import type { RouteDefinition } from './route.ts';
 import type { Guard } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
@@ -252,6 +252,9 @@ export interface RevertRunOptions {
   links?: readonly { from: string; to: string }[];
   /** Files that are left as they are. */
   except?: readonly string[];
+  /** What is done where others changed the same lines since; by default they stay. */
+  onConflict?: RevertRequest['onConflict'] | undefined;
+  resolutions?: RevertRequest['resolutions'] | undefined;
   /** Must hold when the last files are written. */
   lease?: Lease['guard'];
   /**

@@ -80,7 +80,7 @@ export interface HostHistory extends Omit<PluginHistory, 'revertRun'> {
   revertRun(
     scope: ScopeKey,
     runId: string,
-    options: Pick<RevertRunOptions, 'caller' | 'links' | 'except'> & {
+    options: Omit<RevertRunOptions, 'lease' | 'with'> & {
       end?: RevertEnd | undefined;
     },
   ): Promise<readonly RevertedFile[]>;
@@ -314,8 +314,8 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
 function pluginHistory({ name }: Plugin, deps: PluginHostDependencies): PluginHistory {
   return Object.freeze({
     ...deps.history,
-    async revertRun(scope, runId, { caller, links = [], except = [], lease, with: change }) {
-      const what = { caller, links, except };
+    async revertRun(scope, runId, { links = [], except = [], lease, with: change, ...options }) {
+      const what = { ...options, links, except };
       if (change === undefined) return deps.history.revertRun(scope, runId, what);
       let hasEnded = false;
       const end: RevertEnd = {

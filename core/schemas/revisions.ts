@@ -320,6 +320,12 @@ const revertOptions = {
   ),
 };
 
+/** How conflicts are decided, where the request itself has no preview. */
+export const ConflictOptions = strictObject({
+  onConflict: revertOptions.onConflict,
+  resolutions: revertOptions.resolutions,
+});
+
 /** What a revert of one revision takes. */
 export const RevertRequest = strictObject(revertOptions);
 export type RevertRequest = Static<typeof RevertRequest>;

@@ -124,8 +124,13 @@ function toPluginHistory(revisions: Revisions): HostHistory {
   return {
     lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
     ofRun: (scope, runId) => revisions.ofRun(scope, runId),
-    async revertRun(scope, runId, { caller, except, ...options }) {
-      const selection = { runId, userId: toUserId(scope) ?? '' };
+    async revertRun(scope, runId, { caller, except, onConflict, resolutions, ...options }) {
+      const selection = {
+        runId,
+        userId: toUserId(scope) ?? '',
+        ...(onConflict !== undefined && { onConflict }),
+        ...(resolutions !== undefined && { resolutions }),
+      };
       const left = { ...options, except: new Set(except) };
       return (await revisions.revertWrites(selection, caller, left)).files;
     },

@@ -55,6 +55,11 @@ function withEntry(log: string, entry: string, room: number): string {
   return `${before}${gap}${entry}`;
 }
 
+/** Whether a log has an entry of the revert of a run. */
+export function hasRevert(log: string, runId: string): boolean {
+  return log.includes(runLine({ runId, isRevert: true }).trimEnd());
+}
+
 /** What an entry ends with. */
 function runLine({ runId, isRevert = false }: { runId: string; isRevert?: boolean }): string {
   return `- ${isRevert ? 'revert of run' : 'run'} ${runId}\n`;

@@ -1,14 +1,22 @@
-import type { RevertedFile } from '../../core/contracts/admin.ts';
+import type { RevertedFile, RevertRequest } from '../../core/contracts/admin.ts';
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { toPhysicalPath, belowUser } from '../../core/plugin.ts';
-import { DREAM_LOG, toLogged } from './dream-log.ts';
+import { DREAM_LOG, hasRevert, toLogged } from './dream-log.ts';
 import { assertState, toReverted } from './life-cycle.ts';
 import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
 import { ACTOR, type ActiveRun, checkStop, type RunContext, toRows, updateRun } from './run.ts';
 import { toPhysical, toVirtual } from './views.ts';
 import { isRunsWrite } from './write.ts';
+
+/** How a run is reverted. */
+export interface RevertOptions {
+  caller: AuditCaller;
+  /** As in a revert of any writes. */
+  onConflict?: RevertRequest['onConflict'] | undefined;
+  resolutions?: RevertRequest['resolutions'] | undefined;
+}
 
 /** A run after its revert, with what became of each file. Paths are physical. */
 export interface RevertedRun {
@@ -36,24 +44,33 @@ const isApplied = ({ status }: RunOperation): boolean => status === 'applied';
 /**
  * Undoes what a run wrote, as core does it for any writes: file by file, and what others wrote since
  * stays. The log of dreaming keeps the entry of the run, and gets one for the revert. The run's row
- * changes with the last files. A revert that was interrupted before that can be asked for again.
+ * changes with the last files. A revert that was interrupted before that can be asked for again; one that
+ * was interrupted after it, too: then the log gets its entry, before the run is refused as reverted.
  *
- * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is reverted, or has not ended.
+ * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is reverted, or has not ended;
+ *   `CONFLICTS_UNDECIDED` and others of core for resolutions that leave a conflict open, or do not fit.
  */
 export async function revertRun(
   context: RunContext,
   run: ActiveRun,
-  caller: AuditCaller,
+  { caller, onConflict, resolutions }: RevertOptions,
 ): Promise<RevertedRun> {
   const { host } = context;
   const writes = (await host.memory.history.ofRun(run.scope, run.id)).filter(isRunsWrite);
   // The audit row is written first, so that nothing is undone without one.
-  const operations = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
+  const before = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
+    const details = detailsOf(present);
+    if (present.outcome === 'reverted') return { result: { details, isReverted: true } };
     assertRevertible(present, writes);
     const audit = { action: 'dream.revert', target: run.id, details: {}, caller };
-    return { result: detailsOf(present).operations, audit };
+    return { result: { details, isReverted: false }, audit };
   });
   checkStop(run);
+  const { operations, reverted } = before.details;
+  if (before.isReverted) {
+    await logRevert(host, run, { undone: [], reverted });
+    throw alreadyReverted();
+  }
   const links = operations.filter(isApplied).flatMap(toLinks);
   const touched = [...new Set(operations.filter(isApplied).flatMap(pathsOf))];
   const logPath = toPhysicalPath({ scope: run.scope, path: belowUser(DREAM_LOG) });
@@ -72,6 +89,8 @@ export async function revertRun(
       to: toPhysical(to, run.userId),
     })),
     except: [logPath],
+    onConflict,
+    resolutions,
     lease: run.lease.guard,
     with(files, current) {
       const next = toReverted(
@@ -84,7 +103,11 @@ export async function revertRun(
     },
   });
   run.lease.noteProgress();
-  await logRevert(host, run, found);
+  const undone = found.filter(({ version }) => version !== null);
+  await logRevert(host, run, {
+    undone: undone.map(({ path }) => toVirtual(path, run.userId)),
+    reverted,
+  });
   if (ended === null) throw new MemoryError('INTERNAL', 'A revert left its run as it was.');
   return { run: ended, files: toFiles(found) };
 }
@@ -117,23 +140,25 @@ function toLinks({ remove, add, sources }: RunOperation): { from: string; to: st
 
 /**
  * Adds an entry of the revert to the log, which keeps that of the run. The files are reverted already: a
- * log that can't be written lacks the entry.
+ * log that can't be written lacks the entry. `undone` are those of this revert, by their virtual paths;
+ * `reverted` those of earlier ones, which get an entry if they have none.
  */
 async function logRevert(
   host: Host,
   run: ActiveRun,
-  files: readonly RevertedFile[],
+  { undone, reverted }: { undone: readonly string[]; reverted: readonly string[] },
 ): Promise<void> {
-  const undone = files.filter(({ version }) => version !== null);
-  if (undone.length === 0) return;
+  const paths = undone.length > 0 ? undone : reverted;
+  if (paths.length === 0) return;
   const entry = {
     runId: run.id,
     isRevert: true,
     at: host.now(),
-    files: undone.map((file) => ({ path: toVirtual(file.path, run.userId), what: 'reverted' })),
+    files: paths.map((path) => ({ path, what: 'reverted' })),
   };
   for (let tries = 1; ; tries += 1) {
     const log = await host.memory.read(run.scope, belowUser(DREAM_LOG));
+    if (undone.length === 0 && hasRevert(log?.content ?? '', run.id)) return;
     const content = toLogged(log?.content ?? null, entry, host.settings.maxFileBytes);
     if (content === null) return;
     try {
@@ -163,9 +188,12 @@ async function logRevert(
 function assertRevertible(run: RunRecord, writes: readonly RunRevision[]): void {
   const present = assertState(run, REVERTIBLE);
   const details = { state: present.state, outcome: present.outcome };
-  if (present.outcome === 'reverted') {
-    throw new MemoryError('RUN_STATE', 'The run is reverted already.', { details });
-  }
   if (writes.length > 0) return;
   throw new MemoryError('RUN_STATE', 'The run has written nothing.', { details });
+}
+
+function alreadyReverted(): MemoryError {
+  return new MemoryError('RUN_STATE', 'The run is reverted already.', {
+    details: { state: 'completed', outcome: 'reverted' },
+  });
 }

@@ -7,7 +7,7 @@ import { judgeUser } from './eligibility.ts';
 import { endRun, executeRun } from './execute-run.ts';
 import { claimLease, type RenewedLease } from './lease.ts';
 import { assertState, toCanceled, toExpired, toQueued } from './life-cycle.ts';
-import { revertRun, type RevertedRun } from './revert-run.ts';
+import { type RevertOptions, revertRun, type RevertedRun } from './revert-run.ts';
 import {
   ACTOR,
   type ActiveRun,
@@ -42,7 +42,7 @@ export interface Runs {
   /** Ends a run that has not ended; what it has written stays. */
   cancel(id: string, caller: AuditCaller): Promise<RunRecord>;
   /** Undoes what a run wrote. */
-  revert(id: string, caller: AuditCaller): Promise<RevertedRun>;
+  revert(id: string, options: RevertOptions): Promise<RevertedRun>;
   /**
    * Ends runs whose process is gone, and operations that waited for too many days. Never rejects:
    * what can't be ended is logged.
@@ -131,9 +131,9 @@ export function createRuns(
       return await readAfterWrite(() => findEnded(id));
     },
 
-    async revert(id, caller) {
+    async revert(id, options) {
       const row = await findEnded(id);
-      const revert = (run: ActiveRun) => revertRun(context, run, caller);
+      const revert = (run: ActiveRun) => revertRun(context, run, options);
       return await track(id, withRunLease(context, row, 'dream.revert', revert));
     },
 

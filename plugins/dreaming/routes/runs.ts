@@ -15,6 +15,7 @@ import {
   DreamOutcome,
   DreamState,
 } from '../../../core/schemas/dreams.ts';
+import { ConflictOptions } from '../../../core/schemas/revisions.ts';
 import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
 import { parseTimeOrNull } from '../../../core/time/time.ts';
 import { isLeft } from '../revert-run.ts';
@@ -199,12 +200,18 @@ function revertRoute({ host, runs }: RunsRoutesOptions): RouteDefinition {
     role: 'operator',
     summary: 'Undo a dream run',
     description:
-      'Puts back what its files held before it, where nobody has changed them since; says what it left and why.',
-    bodySchema: strictObject({}),
+      'Takes out what the run wrote, and keeps what was written since; says what it left and why. Where others changed the same lines, onConflict or resolutions decide, as in a revert of any writes: look with POST /v1/admin/revert, the runId and dryRun.',
+    bodySchema: ConflictOptions,
     resultSchema: AdminDreamRevert,
-    errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
-    async handle({ params, caller }) {
-      const { run, files } = await runs.revert(params['id'] ?? '', caller);
+    errorCodes: [
+      'RUN_NOT_FOUND',
+      'RUN_STATE',
+      'DREAM_RUNNING',
+      'VERSION_CONFLICT',
+      'CONFLICTS_UNDECIDED',
+    ],
+    async handle({ params, body, caller }) {
+      const { run, files } = await runs.revert(params['id'] ?? '', { ...body, caller });
       return {
         ...(await readAfterWrite(() => toRunDetail(host, run))),
         reverted: files

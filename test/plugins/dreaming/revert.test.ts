@@ -6,6 +6,13 @@ import { type DreamService, lines, openDreams, operation, verdicts } from './dre
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
 import { sqlite } from '../../support/databases.ts';
 
+const LOG = 'user/dream-log.md';
+
+const entriesIn = (log: string | null) =>
+  [...(log ?? '').matchAll(/^- (revert of )?run (.*)$/gm)].map(
+    ([, revert = '', id]) => revert + id,
+  );
+
 /** A service whose answers from the database are lost once `writes` writes of memory are committed. */
 async function openFailing() {
   const watched = await watchedStorage();
@@ -47,6 +54,20 @@ describe('an undoing whose answer is lost', () => {
     expect(found.files.map((file: { status: string }) => file.status).sort()).toEqual(STATUSES);
     const again = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(again.json.error).toMatchObject({ code: 'RUN_STATE', details: { outcome: 'reverted' } });
+  });
+
+  it('has its entry in the log once it is asked for again', async () => {
+    const { service, run, failAfter, heal } = await openFailing();
+    failAfter(1);
+    await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    heal();
+    expect(entriesIn(await service.read('alice', LOG))).toEqual([run.id]);
+    for (let time = 0; time < 2; time += 1) {
+      await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+      const log = (await service.read('alice', LOG)) ?? '';
+      expect(entriesIn(log)).toEqual([run.id, `revert of ${run.id}`]);
+      for (const file of Object.keys(BEFORE)) expect(log).toContain(`- ${file}: reverted\n`);
+    }
   });
 });
 
@@ -108,8 +129,6 @@ describe('operations that a person reverted', () => {
   });
 });
 
-const LOG = 'user/dream-log.md';
-
 /** Has a run merge the lines of each file, one after the other; their ids. */
 async function dreamOfEach(service: DreamService, userId: string, files: readonly string[]) {
   const twice = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
@@ -129,11 +148,6 @@ async function dreamOfEach(service: DreamService, userId: string, files: readonl
   }
   return ids;
 }
-
-const entriesIn = (log: string | null) =>
-  [...(log ?? '').matchAll(/^- (revert of )?run (.*)$/gm)].map(
-    ([, revert = '', id]) => revert + id,
-  );
 
 describe('undoing runs', () => {
   it('adds an entry to the log for each, and takes none out', async () => {
@@ -191,6 +205,55 @@ describe('undoing a run', () => {
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json).toMatchObject({ outcome: 'reverted', left: [] });
     expect(await service.read('alice', 'user/tea.md')).toBe('- Likes tea a lot.\n- Mine.\n');
+  });
+
+  it('is decided place by place where others changed what it wrote', async () => {
+    const service = await openDreams({});
+    const twice = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+    await service.write('alice', 'user/inbox.md', twice);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'merge',
+          remove: lines('user/inbox.md', twice, 1, 2),
+          add: { path: 'user/inbox.md', heading: null, lines: ['- Likes tea a lot!'] },
+        }),
+      ],
+    }));
+    service.judge(verdicts({ 1: 'keeps' }));
+    const { id } = await service.dream('alice');
+    await service.admin('POST', `dream/runs/${id}/apply`, { operations: [1] });
+    const dreamed = '- Likes tea a lot!\n- Has a cat.\n';
+    expect(await service.read('alice', 'user/inbox.md')).toBe(dreamed);
+    const changed = '- Likes coffee.\n- Has a cat.\n';
+    await service.write('alice', 'user/inbox.md', changed);
+
+    const path = 'users/alice/inbox.md';
+    const revert = (body: object) => service.admin('POST', `dream/runs/${id}/revert`, body);
+    const { json: look } = await service.admin('POST', 'revert', { runId: id, dryRun: true });
+    const file = look.files.find((one: { path: string }) => one.path === path);
+    expect(file).toMatchObject({
+      outcome: 'conflict',
+      conflicts: [{ startLine: 1, theirs: '- Likes coffee.\n' }],
+    });
+    const resolution = { path, version: file.fromVersion, startLine: 1, take: 'both' };
+    expect(await revert({ resolutions: [] })).toMatchObject({
+      status: 422,
+      json: { error: { code: 'CONFLICTS_UNDECIDED' } },
+    });
+    expect(await revert({ resolutions: [{ ...resolution, version: 1 }] })).toMatchObject({
+      status: 412,
+      json: { error: { code: 'VERSION_CONFLICT' } },
+    });
+    expect((await revert({ resolutions: [{ ...resolution, startLine: 9 }] })).status).toBe(400);
+    expect((await revert({ onConflict: 'maybe' })).status).toBe(400);
+    expect(await service.read('alice', 'user/inbox.md')).toBe(changed);
+    const { json } = await revert({ resolutions: [resolution] });
+    expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(await service.read('alice', 'user/inbox.md')).toBe(
+      '- Likes tea a lot.\n- Likes tea a lot.\n- Likes coffee.\n- Has a cat.\n',
+    );
+    expect(entriesIn(await service.read('alice', LOG))).toEqual([id, `revert of ${id}`]);
   });
 
   it('takes a file that somebody has put back for undone', async () => {
