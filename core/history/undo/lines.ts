@@ -143,8 +143,9 @@ function toFile({ scope, path }: FileKey, text: string): FileToUndo {
 /** The numbers of the lines in which a text stands, from 1. */
 function findLines(content: string, text: string): number[] {
   const found = new Set<number>();
-  const inner = text.replace(/^[\r\n]+/, '').replace(/[\r\n]+$/, '');
-  const lead = text.indexOf(inner);
+  // Line breaks at its ends touch no other line.
+  const lead = text.search(/[^\r\n]/);
+  const inner = text.slice(lead).trimEnd();
   let line = 1;
   let seen = 0;
   const lineOf = (at: number) => {

@@ -1,3 +1,4 @@
+import { takeStart } from '../../encoding/take-text.ts';
 import type { Step, Unit } from '../weave.ts';
 
 /** Lines with a lower share of common pairs of characters are different lines. */
@@ -70,7 +71,7 @@ function findPairs(newer: readonly Text[], older: readonly Text[]): [number, num
 
 function toCharacterPairs(text: string | null): ReadonlySet<string> {
   const pairs = new Set<string>();
-  const characters = (text ?? '').slice(0, COMPARED.characters).toLowerCase();
+  const characters = takeStart(text ?? '', COMPARED.characters).toLowerCase();
   for (let at = 0; at + 1 < characters.length; at += 1) pairs.add(characters.slice(at, at + 2));
   return pairs;
 }
