@@ -1,6 +1,6 @@
 import { findLinks } from '../files/links.ts';
 import { INDEX_PATH } from './guards.ts';
-import { fold } from '../language/fold.ts';
+import { fold } from '../values/fold.ts';
 import { type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
 
 /** `certain`: code can tell that nothing is lost. `meaning`: the verifier judges. */

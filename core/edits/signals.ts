@@ -1,14 +1,15 @@
 import { SIGNALS } from '../schemas/dreams.ts';
 import { findNewSpecifics, newTexts } from './guards.ts';
-import { blankOut, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
+import { missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
 import { finish } from '../time/pause.ts';
-import { findDates } from '../language/dates.ts';
-import { fold } from '../language/fold.ts';
+import { findDates } from '../values/dates.ts';
+import { blankOut } from '../values/values.ts';
+import { fold } from '../values/fold.ts';
 import { parseInboxLine, withoutStamp } from './inbox-line.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
-import { resolveTimes, type ResolvedTimes } from '../language/times.ts';
-import { hasNegation, isSensitive, modalsOf } from '../language/words.ts';
+import { resolveTimes, type ResolvedTimes } from '../values/times.ts';
+import { hasNegation, isSensitive, modalsOf } from '../values/words.ts';
 import { groundsOf, type LocatedOperation, type Row, type Workspace } from './workspace.ts';
 
 /** What whoever decides on an operation is shown of it. */

@@ -2,11 +2,11 @@ import { isStopWord } from '../search/text/english.ts';
 import { isEnglish } from '../search/text/language.ts';
 import { readLanguageHints } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
-import { isOpener } from '../language/sentence-starters.ts';
-import { isTopic, relationOf } from '../language/words.ts';
+import { isOpener } from '../values/sentence-starters.ts';
+import { isTopic, relationOf } from '../values/words.ts';
 import { parseInboxLine } from './inbox-line.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
-import { fold } from '../language/fold.ts';
+import { fold } from '../values/fold.ts';
 import { takeStart } from '../encoding/take-text.ts';
 
 /** Whom or what a line is about. */

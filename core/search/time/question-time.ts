@@ -1,6 +1,6 @@
-import { findDates, toIsoDate } from '../../language/dates.ts';
-import { resolveTimes } from '../../language/times.ts';
-import { fold } from '../../language/fold.ts';
+import { findDates, toIsoDate } from '../../values/dates.ts';
+import { resolveTimes } from '../../values/times.ts';
+import { fold } from '../../values/fold.ts';
 import { toLocalDay } from '../../time/time.ts';
 
 /** What a question says of time. */

@@ -2,7 +2,7 @@ import { findNewSpecifics, type Guard } from '../../edits/guards.ts';
 import { parseInboxLine } from '../../edits/inbox-line.ts';
 import { FACT_PATH } from '../../edits/operations.ts';
 import type { SpecificKind } from '../../edits/specifics.ts';
-import type { ResolvedTimes } from '../../language/times.ts';
+import type { ResolvedTimes } from '../../values/times.ts';
 
 const REFUSED: ReadonlySet<SpecificKind> = new Set([
   'number',

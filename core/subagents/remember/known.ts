@@ -5,8 +5,9 @@ import { readSubjects } from '../../edits/subject.ts';
 import { type EditedMemory, toBare, Workspace } from '../../edits/workspace.ts';
 import { toLineView } from '../../edits/views.ts';
 import { splitLines } from '../../files/line-ends.ts';
-import { withDigits } from '../../language/number-words.ts';
-import { hasNegation, modalsOf } from '../../language/words.ts';
+import { toDigits } from '../../values/digits.ts';
+import { readLanguages } from '../../values/language.ts';
+import { hasNegation, modalsOf } from '../../values/words.ts';
 import { isEnglishText } from '../../search/text/tokenise.ts';
 import { readWords } from '../../search/text/words.ts';
 import type { Question } from './prompt.ts';
@@ -130,7 +131,7 @@ function isCovered(
 /** The words of a text, in order, without those that a note leaves out; `surrounding` tells the language. */
 function toTerms(text: string, surrounding: string): string[] {
   const isEnglish = isEnglishText(surrounding);
-  const words = readWords(withDigits(withSigns(text.replace(USER, ''))));
+  const words = readWords(toDigits(withSigns(text.replace(USER, '')), readLanguages(surrounding)));
   return words.flatMap(({ kind, whole, parts }) => {
     if (kind !== 'word') return [...parts];
     const word = whole ?? parts.join('');

@@ -10,7 +10,7 @@ import {
   toPromptLines,
 } from '../../edits/prompt-text.ts';
 import { type EditedFile, type EditedMemory, toBare } from '../../edits/workspace.ts';
-import type { ResolvedTimes } from '../../language/times.ts';
+import type { ResolvedTimes } from '../../values/times.ts';
 import { toWeekday } from '../../time/time.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */

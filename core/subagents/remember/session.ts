@@ -9,7 +9,7 @@ import type { EditedMemory } from '../../edits/workspace.ts';
 import type { Files } from '../../files/files.ts';
 import type { Idempotency } from '../../files/idempotency.ts';
 import type { Revisions } from '../../history/revisions.ts';
-import { resolveInSteps } from '../../language/times.ts';
+import { resolveInSteps } from '../../values/times.ts';
 import { inSlices } from '../../time/pause.ts';
 import type { Model } from '../model.ts';
 import { createFactGuard, guardInbox } from './fact-guard.ts';

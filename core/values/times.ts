@@ -1,8 +1,13 @@
 import { atOnce } from '../time/pause.ts';
 import { findMonths, listDates, toIsoDate } from './dates.ts';
-import { NUMBER_WORDS } from './number-words.ts';
+import { toDigits } from './digits.ts';
+import { LANGUAGES, readLanguages } from './language.ts';
+import { findNumberWords } from './number-words.ts';
 import { fold } from './fold.ts';
 import { SPANS, TIME_WORDS, type TimeMeaning } from './time-words.ts';
+
+/** A phrase as short as `two weeks ago` need not tell its language. */
+const LANGUAGES_OF_SPANS: readonly string[] = LANGUAGES;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -26,6 +31,7 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
 /** {@link resolveTimes}, yielding between phrases: a fact may have thousands. */
 export function* resolveInSteps(fact: string, day: string): Generator<null, ResolvedTimes> {
   const text = fold(fact);
+  const languages = readLanguages(fact, LANGUAGES_OF_SPANS);
   const now = Date.parse(`${day}T00:00:00Z`);
   const phrases: ResolvedTimes['phrases'] = [];
   // In one text: comparing each phrase with each takes long where there are thousands.
@@ -37,7 +43,7 @@ export function* resolveInSteps(fact: string, day: string): Generator<null, Reso
     phrases.push({ phrase, dates });
     known += `${phrase}\0`;
   };
-  for (const { phrase, dates } of readPhrases(text, now)) {
+  for (const { phrase, dates } of readPhrases(text, { now, languages })) {
     yield null;
     add(phrase, dates);
   }
@@ -47,7 +53,7 @@ export function* resolveInSteps(fact: string, day: string): Generator<null, Reso
   }
   for (const [phrase, count = '', word = '', side = ''] of text.matchAll(CJK_AGO)) {
     const unit = [/[天日]/, /星期|周|週/, /月/, /年/].findIndex((signs) => signs.test(word));
-    const number = toCount(count);
+    const number = toCount(count, languages);
     if (number === null) continue;
     add(phrase, () => toDates(now, unit, /[后後]/.test(side) ? number : -number));
   }
@@ -70,7 +76,10 @@ export function* resolveInSteps(fact: string, day: string): Generator<null, Reso
 type Found = TimeMeaning & { to: number };
 
 /** The phrases of scripts with spaces in their order, the longest of those that begin at a word first. */
-function readPhrases(text: string, now: number): { phrase: string; dates: () => string[] }[] {
+function readPhrases(
+  text: string,
+  { now, languages }: Pick<Reading, 'now' | 'languages'>,
+): { phrase: string; dates: () => string[] }[] {
   const words = [...text.matchAll(/[a-zа-я]+|\d+/g)].map(({ 0: word, index }) => ({
     word,
     start: index,
@@ -93,7 +102,10 @@ function readPhrases(text: string, now: number): { phrase: string; dates: () => 
     ),
   );
   return words.flatMap(({ start }, at) =>
-    [...readTurns({ rows, meant, at, now }), ...readSpans({ rows, meant, at, now })]
+    [
+      ...readTurns({ rows, meant, at, now, languages }),
+      ...readSpans({ rows, meant, at, now, languages }),
+    ]
       .sort((a, b) => b.to - a.to)
       .map(({ to, dates }) => ({ phrase: text.slice(start, words[to - 1]?.end), dates })),
   );
@@ -111,6 +123,7 @@ interface Reading {
   meant: readonly (readonly Found[])[];
   at: number;
   now: number;
+  languages: readonly string[];
 }
 
 /** Words by themselves, and with `last`, `this` or `next` in front or behind. */
@@ -139,17 +152,17 @@ function readTurns({ rows, meant, at, now }: Reading): Said[] {
 }
 
 /** `two weeks ago`, `in drei Tagen`. */
-function readSpans({ rows, meant, at, now }: Reading): Said[] {
+function readSpans({ rows, meant, at, now, languages }: Reading): Said[] {
   const row = rows[at] ?? [];
   const [first = ''] = row;
   const spans = [
     ...(SPANS.get(first) ?? []),
-    ...(toCount(first) === null ? [] : (SPANS.get('N') ?? [])),
+    ...(toCount(first, languages) === null ? [] : (SPANS.get('N') ?? [])),
   ];
   return spans.flatMap(({ language, parts, sign }) => {
     const isSaid = parts.every((part, index) => ['N', 'U', row[index]].includes(part));
     if (!isSaid || row.length < parts.length) return [];
-    const count = toCount(row[parts.indexOf('N')] ?? '');
+    const count = toCount(row[parts.indexOf('N')] ?? '', languages);
     const unit = meant[at + parts.indexOf('U')]?.find(
       (one) => one.is === 'unit' && one.language === language,
     );
@@ -169,26 +182,38 @@ function toMeant(now: number, { is, value }: TimeMeaning, turn: number | null): 
   return listDays(now, turn === -1 ? [-14, -1] : turn === 1 ? [1, 14] : [-7, 7], [value]);
 }
 
-function toCount(word: string): number | null {
-  return NUMBER_WORDS.get(word) ?? (/^\d{1,3}$/.test(word) ? Number(word) : null);
+function toCount(word: string, languages: readonly string[]): number | null {
+  if (/^\d{1,3}$/.test(word)) return Number(word);
+  if (word === '一') return 1;
+  const [number] = findNumberWords(word, languages, { hasOnes: true });
+  const digits = number === undefined ? toDigits(word, []) : String(number.value);
+  return /^\d{1,3}$/.test(digits) ? Number(digits) : null;
 }
 
 /** Scripts without spaces: expression, unit (day, week, month, year), and how far off. */
 const UNCASED: readonly (readonly [pattern: RegExp, unit: number, off: number])[] = [
-  [/前天|一昨日|おととい|그저께/, 0, -2],
+  [/大前天|一昨々日/, 0, -3],
+  [/(?<!大)前天|一昨日|おととい|그저께/, 0, -2],
   [/昨天|昨晚|昨日|어제|أمس|אתמול/, 0, -1],
   [/今天|今晚|今日|오늘|اليوم|היום/, 0, 0],
   [/明天|明日|내일|غدا|מחר/, 0, 1],
-  [/后天|後天|明後日|모레/, 0, 2],
-  [/上个?(?:星期|周|禮拜|礼拜)|上週|先週|지난\s?주/, 1, -1],
+  [/(?<!大)[后後]天|明後日|あさって|모레/, 0, 2],
+  [/大[后後]天|明々後日|しあさって|글피/, 0, 3],
+  [/(?<!上)上个?(?:星期|周|禮拜|礼拜)|(?<!上)上週|先週|(?<!지)지난\s?주/, 1, -1],
   [/这(?:个?星期|周)|這週|今週|이번\s?주/, 1, 0],
-  [/下个?(?:星期|周|礼拜)|下週|来週|다음\s?주/, 1, 1],
-  [/上个?月|上個月|先月|지난\s?달/, 2, -1],
+  [/(?<!下)下个?(?:星期|周|礼拜)|(?<!下)下週|(?<!再)来週|다음\s?주/, 1, 1],
+  [/再来週|下下个?(?:星期|周|礼拜|週)|다다음\s?주/, 1, 2],
+  [/先々週|先先週|上上个?(?:星期|周|礼拜|週)|지지난\s?주/, 1, -2],
+  [/(?<!上)上[个個]?月|先月|(?<!지)지난\s?달/, 2, -1],
   [/这个?月|這個月|本月|今月|이번\s?달/, 2, 0],
-  [/下个?月|下個月|来月|다음\s?달/, 2, 1],
-  [/去年|昨年|작년/, 3, -1],
+  [/(?<!下)下个?月|(?<!下)下個月|(?<!再)来月|다음\s?달/, 2, 1],
+  [/再来月|下下[个個]?月|다다음\s?달/, 2, 2],
+  [/先々月|先先月|上上[个個]?月|지지난\s?달/, 2, -2],
+  [/去年|(?<!一)昨年|(?<!재)작년/, 3, -1],
   [/今年|올해/, 3, 0],
-  [/明年|来年|내년/, 3, 1],
+  [/明年|(?<!再)来年|내년/, 3, 1],
+  [/再来年|后年|後年|내후년/, 3, 2],
+  [/一昨年|おととし|前年|재작년/, 3, -2],
 ];
 const CJK_AGO =
   /([一二两兩三四五六七八九十]|\d{1,3})\s?(天|日|个?星期|周|週間|个?月|個月|か月|ヶ月|年)(前|以前|之前|后|後)/gu;

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { WordTable } from '../../../core/language/word-table.ts';
+import { WordTable } from '../../../core/values/word-table.ts';
 
 it('gives what a word means, with its ending or with any', () => {
   const table = new WordTable<string>();

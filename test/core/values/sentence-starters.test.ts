@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isOpener } from '../../../core/language/sentence-starters.ts';
+import { isOpener } from '../../../core/values/sentence-starters.ts';
 
 it.each(['came', 'stopped', 'watches', 'flights', 'motivation', 'went', 'met', 'trinkt', 'früher'])(
   'a line that begins with %s begins with no name',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resolveTimes } from '../../../core/language/times.ts';
+import { resolveTimes } from '../../../core/values/times.ts';
 
 /** A Thursday. */
 const TODAY = '2023-05-25';

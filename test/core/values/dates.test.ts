@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listDates, MONTHS, toIsoDate } from '../../../core/language/dates.ts';
+import { listDates, MONTHS, toIsoDate } from '../../../core/values/dates.ts';
 
 const date = fc.record({
   year: fc.integer({ min: 1000, max: 9999 }),
