@@ -2,6 +2,7 @@ import { inSlices } from '../time/pause.ts';
 import { classify, type EditClass, findAlike, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
+import { findQuestions } from './proof.ts';
 import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { readSubjects, type Subjects } from './subject.ts';
 import { type LineView, type OperationView, toLineView, toView } from './views.ts';
@@ -20,11 +21,15 @@ export interface ExaminedOperation extends OperationView {
   } | null;
   /** The lines of memory that say all of its new lines already; empty where they do not. */
   knownBy: readonly LineView[];
+  /** Values of its new lines that the verifier has to prove with a quotation. */
+  values: readonly string[];
 }
 
 /** What an examination goes by beside memory. */
 export interface ExamineOptions {
   limits: EditLimits;
+  /** The dates that the words of time of the fact mean. */
+  dates?: readonly string[];
   /** The tests leave one out to see what it is good for. */
   guards?: Readonly<Record<string, Guard>>;
 }
@@ -45,7 +50,7 @@ export async function examine(
 export function* examineInSteps(
   memory: EditedMemory,
   operations: readonly EditOperation[],
-  { limits, guards = GUARDS }: ExamineOptions,
+  { limits, dates = [], guards = GUARDS }: ExamineOptions,
 ): Generator<null, ExaminedOperation[]> {
   const all: ExaminedOperation[] = [];
   const workspace = yield* Workspace.open(memory);
@@ -64,6 +69,7 @@ export function* examineInSteps(
       class: yield* classify(located, workspace),
       signals: yield* findSignals({ located, subjects, before: workspace }),
       fault: null,
+      values: yield* findQuestions(located, workspace, dates),
       knownBy: yield* findKnown(workspace, located, { paths, subjects }),
     };
     yield null;
@@ -190,6 +196,7 @@ function toFaulty(
     signals: [],
     fault: { status, guard: null, why },
     knownBy: [],
+    values: [],
   };
 }
 

@@ -255,7 +255,11 @@ export function* findNewSpecifics(
     room -= text.length;
   }
   const said = isEntry ? texts.map((text) => text.replace(/\]\([^)]*\)/g, ']')) : texts;
-  return yield* missingSpecifics(said.join('\n'), [...grounds, ...linked].join('\n'));
+  return yield* missingSpecifics(
+    said.join('\n'),
+    [...grounds, ...linked].join('\n'),
+    memory.languages,
+  );
 }
 
 function isOwnPath(path: string): boolean {

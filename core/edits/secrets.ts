@@ -28,6 +28,10 @@ const FORMS: readonly { name: string; pattern: RegExp }[] = [
 const SUSPICIONS: readonly RegExp[] = [
   /\b(?:password|passwd|passphrase|secret|token|api[ _-]?key|pin|passwort|contraseña)\b\s{0,3}(?:[:=]|is)\s{0,3}\S{4,}/gi,
   /\b[0-9a-f]{32,}\b/gi,
+  // `STRIPE_KEY=…`, `db_password: …`
+  /(?<![\p{L}\p{N}_-])(?:[\p{L}\d]{1,30}[_-]){0,6}(?:key|token|secret|password|passwd|pwd|pass)[*_`"']{0,3}\s{0,3}[=:]\s{0,3}[*_`"']{0,3}[^\s*`"']{4,}/giu,
+  // `alarm code 4711`, `Türcode: 12 34`, `暗証番号は1234`
+  /(?:(?<!\p{L})\p{L}{0,12}(?:codes?|kode|koda?|kod|código|codice|pin|geheimzahl|contraseña|clave|senha|mot de passe|hasło|wachtwoord|lösenord|şifre\p{L}{0,4}|пароль|код)(?!\p{L})|密码|密碼|暗証番号|パスワード|비밀번호|암호|كلمة السر|كلمة المرور|رمز)[^\n\p{L}\d]{0,6}(?:is|ist|est|es|è|är|er|to|lautet|это|は|是|为|은|는|هو|هي)?[^\n\p{L}\d]{0,4}\d[\d -]{2,12}\d/giu,
 ];
 
 /** What a text that looks like a secret looks like, as in `a GitHub token`; `null` for others. */

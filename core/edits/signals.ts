@@ -1,16 +1,20 @@
 import { SIGNALS } from '../schemas/dreams.ts';
-import { findNewSpecifics, newTexts } from './guards.ts';
-import { missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
+import { isStopWord } from '../search/text/english.ts';
+import { takeStart } from '../encoding/take-text.ts';
+import { newTexts } from './guards.ts';
+import { findQuestions, findUnfounded, groupOf } from './proof.ts';
+import { missingSpecifics, type Specific } from './specifics.ts';
+import { readLanguages, UNKNOWN } from '../values/language.ts';
 import { finish } from '../time/pause.ts';
 import { findDates } from '../values/dates.ts';
-import { blankOut } from '../values/values.ts';
+import { blankOut, readValues } from '../values/values.ts';
 import { fold } from '../values/fold.ts';
-import { parseInboxLine, withoutStamp } from './inbox-line.ts';
+import { withoutStamp } from './inbox-line.ts';
+import { toSaid, withoutTimes } from './note-times.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
-import { resolveTimes, type ResolvedTimes } from '../values/times.ts';
-import { hasNegation, isSensitive, modalsOf } from '../values/words.ts';
-import { groundsOf, type LocatedOperation, type Row, type Workspace } from './workspace.ts';
+import { hasNegation, isSensitive, modalsOf, saysChange } from '../values/words.ts';
+import { groundsOf, type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
 
 /** What whoever decides on an operation is shown of it. */
 export type Signal = (typeof SIGNALS)[number];
@@ -30,53 +34,74 @@ const linesOf = ({ sources }: LocatedOperation): Row[] =>
 type Finder = (context: SignalContext) => boolean | Generator<null, boolean>;
 
 const FINDERS: Record<Signal, Finder> = {
-  *specific_lost({ located, subjects }) {
+  *specific_lost(context) {
+    const { located, subjects, before } = context;
+    const around = before.languages;
     const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
-    function* isLost(text: string): Generator<null, boolean> {
-      return (yield* missingSpecifics(text, left)).some(isOfOther(subjects));
+    const above = headingsAround(located, before);
+    function* findLost(text: string): Generator<null, Specific[]> {
+      const lost = (yield* missingSpecifics(text, left, around)).filter(isOfOther(subjects));
+      if (lost.length === 0) return [];
+      // A heading above what stays says its numbers; its names too, where it is about the same.
+      const more = yield* missingSpecifics(lost.map((one) => one.text).join('\n'), above, around);
+      return lost.filter((one) => more.some(({ text: other }) => other === one.text));
     }
     for (const row of located.remove) {
       const said = toSaid(row);
-      if ((yield* isLost(said.text)) && (yield* isLost(yield* withoutTimes(said, left))))
-        return true;
+      let lost = yield* findLost(said.text);
+      if (lost.length > 0) lost = yield* findLost(yield* withoutTimes(said, { left, before, row }));
+      if (lost.length > 0 && !(yield* isReplaced(row, lost, context))) return true;
     }
     return false;
   },
 
   *specific_added({ located, subjects, before }) {
-    const added = (yield* findNewSpecifics(located, before, [groundsOf(located)])).filter(
-      isOfOther(subjects),
-    );
-    if (added.length === 0) return false;
-    const said: string[] = [];
-    for (const row of [...located.remove, ...located.sources]) {
-      yield null;
-      said.push(...phrasesOf(toSaid(row)).flatMap(({ dates }) => dates));
+    const all = (yield* findUnfounded(located, before)).filter(isOfOther(subjects));
+    const questions = new Set(yield* findQuestions(located, before));
+    return all.some((one) => !questions.has(one.text));
+  },
+
+  negation: ({ located: { operation, remove, sources, lines }, before }) => {
+    const around = before.languages;
+    const denies = (texts: readonly string[]) => texts.some((text) => hasNegation(text, around));
+    const was = denies(remove.map(({ text }) => withoutStamp(text)));
+    const said = denies(sources.map(({ text }) => withoutStamp(text)));
+    if (lines.length > 0) {
+      const is = denies(lines);
+      if (operation.kind === 'supersede') return is && !was && !said;
+      return is ? !was && !said : was || said;
     }
-    const texts = added.map(({ text }) => text).join('\n');
-    return (yield* missingSpecifics(texts, said.join('\n'))).length > 0;
+    if (was) return !said;
+    // "No longer eats fish" ends "Eats fish", and repeats what it ends.
+    return said && !(operation.kind === 'supersede' && repeats(textOf(sources), textOf(remove)));
   },
 
-  negation: ({ located: { remove, sources, lines } }) =>
-    [...remove, ...sources].some(({ text }) => hasNegation(text)) || lines.some(hasNegation),
-
-  modality: ({ located }) => {
-    const [was, is] = [
-      modalsOf(withoutDates(textOf(located.remove))),
-      modalsOf(withoutDates(located.lines.join('\n'))),
-    ];
-    const known = modalsOf(withoutDates(groundsOf(located)));
-    const stays = modalsOf(withoutDates(textOf(linesOf(located))));
-    return (
-      [...was].some((word) => !is.has(word) && !stays.has(word)) ||
-      [...is].some((word) => !known.has(word))
-    );
+  modality: ({ located, before }) => {
+    const around = before.languages;
+    const modals = (text: string) => modalsOf(withoutDates(text), around);
+    const parts = (text: string) => new Set(readParts(text, around));
+    const [gone, added] = [textOf(located.remove), located.lines.join('\n')];
+    const stays = textOf(linesOf(located));
+    for (const kinds of [modals, parts]) {
+      const [was, is, known, left] = [gone, added, groundsOf(located), stays].map(kinds);
+      if ([...(was ?? [])].some((word) => !is?.has(word) && !left?.has(word))) return true;
+      if ([...(is ?? [])].some((word) => !known?.has(word))) return true;
+    }
+    if (located.operation.kind === 'supersede') {
+      // A plan in the source makes no fact.
+      const is = modals(located.lines.length > 0 ? added : gone);
+      const said = textOf(located.sources);
+      if ([...modals(said)].some((word) => word !== 'may' && !is.has(word))) return true;
+    }
+    return gone !== '' && added !== '' && isTranslated(gone, added);
   },
 
-  *conflict({ located: { operation, remove, sources }, subjects }) {
+  *conflict({ located: { operation, remove, sources }, before }) {
     if (operation.kind !== 'merge') return false;
     const texts = [...remove, ...sources].map(({ text }) => withoutStamp(text));
-    return yield* hasConflict(texts, isOfOther(subjects));
+    if (remove.length > 1 && haveOneFrame(remove.map(({ text }) => withoutStamp(text))))
+      return true;
+    return yield* hasConflict(texts, before.languages);
   },
 
   sensitive: ({ located }) =>
@@ -84,6 +109,8 @@ const FINDERS: Record<Signal, Finder> = {
     newTexts(located).some(isSensitive),
 
   other_subject: ({ located, subjects }) => {
+    // An entry of the catalog is about its file.
+    if (located.operation.kind === 'index') return false;
     const named = [...located.remove, ...linesOf(located)].map((row) => subjects.ofRow(row));
     const { add } = located.operation;
     if (add !== null && located.place !== null) {
@@ -136,61 +163,121 @@ export function* findSignals(context: SignalContext): Generator<null, Signal[]> 
   return found;
 }
 
-const COMPARED: readonly (readonly SpecificKind[])[] = [
-  ['number', 'amount', 'time'],
-  ['date'],
-  ['name'],
-];
+/** The headings above what stays of an operation, and the names of its files. */
+function headingsAround(located: LocatedOperation, before: Workspace): string {
+  const rows = linesOf(located).flatMap((row) => [...before.headingsOf(row), row.path]);
+  const place =
+    located.place === null ? [] : [...located.place.headings, located.operation.add?.path ?? ''];
+  return [...rows, ...place].join('\n').replace(/[/_.-]+/g, ' ');
+}
+
+/**
+ * Whether what a superseded line loses is what its source replaces: a value of the same kind, of the same subject,
+ * in a line that says that something changed, or that repeats what it corrects. A date is lost all the same.
+ */
+function* isReplaced(
+  row: Row,
+  lost: readonly Specific[],
+  { located, before }: SignalContext,
+): Generator<null, boolean> {
+  if (located.operation.kind !== 'supersede') return false;
+  const around = before.languages;
+  const said = `${textOf(located.sources)}\n${located.lines.join('\n')}`;
+  const fresh = yield* missingSpecifics(said, row.text, around);
+  const counts = new Map<string, number>();
+  for (const one of fresh) counts.set(groupOf(one), (counts.get(groupOf(one)) ?? 0) + 1);
+  const isPaired = lost.every((one) => {
+    const group = groupOf(one);
+    const left = counts.get(group) ?? 0;
+    counts.set(group, left - 1);
+    return group !== 'date' && left > 0;
+  });
+  const isOfSame =
+    shareOf(row.text, said) > 0 || located.sources.some((one) => before.isInSection(one, row));
+  return isPaired && isOfSame && (saysChange(said, around) || shareOf(row.text, said) >= 0.5);
+}
+
+/** The words of a text by which it is compared with another: without those of two letters, cut to their stem. */
+function stemsOf(text: string): string[] {
+  const folded = fold(text);
+  const words = folded.match(/[\p{L}\p{M}]{3,}/gu) ?? [];
+  const runs = words.flatMap((word) =>
+    /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word)
+      ? Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2))
+      : [takeStart(word, STEM)],
+  );
+  return runs.filter((word) => !isStopWord(word));
+}
+
+const STEM = 5;
+
+/** Which part of the words of a text another one has. */
+function shareOf(text: string, other: string): number {
+  const own = stemsOf(text);
+  const known = new Set(stemsOf(other));
+  return own.length === 0 ? 0 : own.filter((word) => known.has(word)).length / own.length;
+}
+
+function repeats(text: string, said: string): boolean {
+  return shareOf(said, text) >= 0.99;
+}
+
+function readParts(text: string, around: readonly string[]): readonly string[] {
+  return text.split('\n').flatMap((line) => readValues(line, readLanguages(line, around)).dayParts);
+}
+
+/** Whether the new lines are in another language than those that go. */
+function isTranslated(gone: string, added: string): boolean {
+  const [was, is] = [readLanguages(gone), readLanguages(added)];
+  if (was.includes(UNKNOWN) || is.includes(UNKNOWN)) return false;
+  return !was.some((one) => is.includes(one)) && shareOf(added, gone) < 0.5;
+}
+
+/**
+ * Whether lines differ in their last words alone, behind three others, or behind two where these are names: two
+ * values of one thing.
+ */
+function haveOneFrame(texts: readonly string[]): boolean {
+  const words = texts.map((text) => toBare(text).match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []);
+  return words.some((one, at) =>
+    words.slice(at + 1).some((other) => {
+      let same = 0;
+      while (same < one.length && fold(one[same] ?? '') === fold(other[same] ?? '')) same += 1;
+      const rest = one.length - same;
+      if (one.length !== other.length || rest === 0 || rest > 2) return false;
+      const areNames = [one, other].every((all) => /^\p{Lu}/u.test(all[same] ?? ''));
+      return same >= (areNames ? NAME_FRAME : FRAME);
+    }),
+  );
+}
+
+const FRAME = 3;
+const NAME_FRAME = 2;
 
 /** Whether two lines have different values of one kind, each with one that the other lacks. */
 function* hasConflict(
   texts: readonly string[],
-  counts: (specific: Specific) => boolean,
+  around: readonly string[],
 ): Generator<null, boolean> {
-  function* kindsMissing(one: string, other: string): Generator<null, SpecificKind[]> {
-    return (yield* missingSpecifics(one, other)).filter(counts).map(({ kind }) => kind);
+  function* kindsMissing(one: string, other: string): Generator<null, string[]> {
+    return (yield* missingSpecifics(one, other, around)).map(groupOf);
   }
   for (const [at, one] of texts.entries()) {
     for (const other of texts.slice(at + 1)) {
       const lost = yield* kindsMissing(one, other);
       const added = lost.length === 0 ? [] : yield* kindsMissing(other, one);
-      const isIn = (found: SpecificKind[], kinds: readonly SpecificKind[]) =>
-        found.some((kind) => kinds.includes(kind));
-      if (COMPARED.some((kinds) => isIn(lost, kinds) && isIn(added, kinds))) return true;
+      if (COMPARED.some((kind) => lost.includes(kind) && added.includes(kind))) return true;
     }
   }
   return false;
 }
 
-/** The user's own name is no specific: all of memory is about the user. */
+const COMPARED: readonly string[] = ['number', 'date', 'weekday'];
+
+/** The user's own name is no specific: all of memory is about the user. A common word is none either. */
 function isOfOther(subjects: Subjects): (specific: Specific) => boolean {
-  return ({ kind, text }) => kind !== 'name' || !subjects.isUser(text);
-}
-
-/** What words of time in a line meant when it was written. */
-function phrasesOf({ text, at }: DatedText): ResolvedTimes['phrases'] {
-  return at === null ? [] : resolveTimes(text, new Date(at).toISOString().slice(0, 10)).phrases;
-}
-
-type DatedText = Pick<Row, 'text' | 'at'>;
-
-/** A line of the inbox without its stamp, which says when it was said and is no part of the fact. */
-function toSaid({ text, at }: DatedText): DatedText {
-  const said = parseInboxLine(text);
-  return said === null ? { text, at } : { text: withoutStamp(text), at: Date.parse(said.day) };
-}
-
-/** A line without the words of time that what is left has as a date. */
-function* withoutTimes(row: DatedText, left: string): Generator<null, string> {
-  let { text } = row;
-  for (const { phrase, dates } of phrasesOf(row)) {
-    const at = fold(text).indexOf(phrase);
-    const isSaid = (yield* missingSpecifics(dates.join('\n'), left)).length < dates.length;
-    if (at !== -1 && isSaid && fold(text).length === text.length) {
-      text = `${text.slice(0, at)}${text.slice(at + phrase.length)}`;
-    }
-  }
-  return text;
+  return ({ kind, text }) =>
+    kind !== 'name' || (!subjects.isUser(text) && !subjects.isCommon(text));
 }
 
 function boxesOf(texts: readonly string[]): string {

@@ -226,7 +226,7 @@ const WORD = /[\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*/gu;
 
 function readNames(reader: Reader): void {
   const { rest } = reader;
-  const english = isEnglishText(rest);
+  const isEnglish = isEnglishText(rest);
   const tokens = [...rest.matchAll(WORD)];
   const inside = new Set(
     tokens.filter(({ index }) => !beginsSentence(rest, index)).map(([token]) => token),
@@ -240,7 +240,7 @@ function readNames(reader: Reader): void {
     if (GERMAN_ARTICLE.test(tokens[index - 1]?.[0] ?? '')) return;
     if (beginsSentence(rest, match.index)) {
       if (isOpener(base) || isTopic(base)) return;
-      // Of other languages no list tells a name from a common word: its company does.
+      // No list tells a name from a common word at the beginning: its company does.
       const after = rest.slice(match.index + token.length);
       const next = tokens[index + 1]?.[0] ?? '';
       const isNamed =
@@ -248,7 +248,7 @@ function readNames(reader: Reader): void {
         /^\p{Lu}/u.test(next) ||
         token !== token.charAt(0) + token.slice(1).toLowerCase() ||
         inside.has(token);
-      if (!english && !isNamed) return;
+      if (!isNamed && !(isEnglish && /^\s\p{Ll}+s\s/u.test(after))) return;
     }
     reader.found.push({
       kind: 'name',

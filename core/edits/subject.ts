@@ -30,6 +30,8 @@ export interface Subjects {
   differ(subjects: readonly (Subject | null)[]): boolean;
   /** Whether a word is a name of the user. */
   isUser(word: string): boolean;
+  /** Whether memory has a word in small letters too, so that it names nobody. */
+  isCommon(word: string): boolean;
 }
 
 /** The first words of a line, up to a verb: a name, a relation, or both. */
@@ -57,16 +59,12 @@ export function* readSubjects(
   paths: readonly string[],
 ): Generator<null, Subjects> {
   const own = new Set<string>();
-  /** Words in capitals, other than before a colon: a word there is a name only if it is one of these. */
-  const named = new Set<string>();
+  const people = new People();
   for (const path of paths) {
-    for (const [at, { text }] of workspace.live(path).entries()) {
+    for (const [at, row] of workspace.live(path).entries()) {
       if (at % LINES === 0) yield null;
-      for (const [word] of text.matchAll(
-        /(?<=\p{Ll},? )\p{Lu}\p{L}+|(?<=^#+ )\p{Lu}\p{L}+$|(?<=^\s*[-*] )\p{Lu}\p{L}+(?= \p{Ll}|['’]s)/gu,
-      ))
-        named.add(toWord(word));
-      const match = NAME_LINE.exec(toBare(text).replace(/[*_]/g, ''));
+      people.read(row.text);
+      const match = NAME_LINE.exec(toBare(row.text).replace(/[*_]/g, ''));
       for (const name of fold(match?.[1] ?? match?.[2] ?? '').split(/[\s,()]+/u))
         if (name !== '') own.add(name);
     }
@@ -86,13 +84,24 @@ export function* readSubjects(
     // Wherever such a line stands, it is about the speaker, or whom it names.
     const places = said === null ? [toBare(text), ...[...parents].reverse()] : [said.text];
     for (const one of places) {
-      const leading = readLeading(one, { named, isEnglish: isEnglishLine });
+      const leading = readLeading(withoutDate(one), { people, isEnglish: isEnglishLine });
       if (leading !== null) return withoutUser(leading);
     }
-    if (said !== null) return said.speaker === null ? null : withoutUser(readTitle(said.speaker));
-    const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '');
-    for (const title of [...[...headings].reverse(), file]) {
-      const named = readTitle(title);
+    if (said !== null) {
+      return said.speaker === null
+        ? null
+        : withoutUser(readTitle(said.speaker, { people, isOfPeople: true }));
+    }
+    const titles = [
+      ...path
+        .replace(/\.\w+$/, '')
+        .split('/')
+        .slice(1),
+      ...headings,
+    ];
+    for (let at = titles.length - 1; at >= 0; at -= 1) {
+      const isOfPeople = titles.slice(0, at).some(isAboutPeople);
+      const named = readTitle(titles[at] ?? '', { people, isOfPeople });
       if (named !== null) return withoutUser(named);
     }
     return null;
@@ -101,6 +110,7 @@ export function* readSubjects(
   return {
     ofLine,
     isUser: (word) => own.has(toWord(word)),
+    isCommon: (word) => people.isCommon(toWord(word)),
     ofRow: (row) =>
       ofLine(row.text, {
         path: row.path,
@@ -110,6 +120,79 @@ export function* readSubjects(
     differ: (subjects) =>
       subjects.some((one, at) => subjects.slice(at + 1).some((other) => !isSame(one, other))),
   };
+}
+
+/** The words of memory that are names of people, and those that name nobody. */
+class People {
+  /** Words that stand somewhere in small letters. */
+  readonly #small = new Set<string>();
+  readonly #known = new Set<string>();
+
+  read(text: string): void {
+    const words = [...text.matchAll(/[\p{L}\p{M}]+(?:['’]s)?/gu)];
+    for (const [at, { 0: word }] of words.entries()) {
+      const isCapital = /^[\p{Lu}\p{Lt}]/u.test(word);
+      if (!isCapital) {
+        this.#small.add(toWord(word));
+        continue;
+      }
+      const [before, next] = [words[at - 1]?.[0] ?? '', words[at + 1]?.[0] ?? ''];
+      const isRelated =
+        (relationOf(before) !== null && relationOf(word) === null) ||
+        (relationOf(next) !== null && /[(（,]\s?$/u.test(between(text, words[at], words[at + 1])));
+      if (isRelated || /['’]s$/u.test(word) || PERSON_VERB.test(fold(next))) {
+        this.#known.add(toWord(word));
+      }
+    }
+    for (const [, name = ''] of text.matchAll(HONORIFIC)) this.#known.add(fold(name));
+  }
+
+  isCommon(name: string): boolean {
+    return this.#small.has(name) && !this.#known.has(name);
+  }
+
+  isKnown(name: string): boolean {
+    return this.#known.has(name);
+  }
+}
+
+function between(text: string, one?: RegExpExecArray, next?: RegExpExecArray): string {
+  return one === undefined || next === undefined
+    ? ''
+    : text.slice(one.index + one[0].length, next.index);
+}
+
+/** What only people do, behind a name. */
+const PERSON_VERB =
+  /^(?:lives?|works?|likes?|loves|hates|prefers|wants|needs|moved|speaks|drinks|eats|said|says|thinks|wohnt|arbeitet|mag|liebt|trinkt|isst|spricht|zog|habite|travaille|aime|prefere|veut|boit|mange|vive|trabaja|prefiere|quiere|le gusta|bebe|come|vive|lavora|ama|beve|mangia|vuole|mora|trabalha|gosta|quer|woont|werkt|houdt|drinkt|eet|bor|arbetar|gillar|ater|jobber|liker|arbejder|mieszka|pracuje|lubi|woli|pije|bydli|asuu|lakik|живет|работает|любит|пьет|ест)$/u;
+/** A name of scripts without capitals, before what is said to people. */
+const HONORIFIC =
+  /([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,6}?)(?:さん|ちゃん|くん|君|様|先生|씨|님)/gu;
+
+/** Headings and folders under which each name is somebody. */
+const PEOPLE = new RegExp(
+  `^(?:${[
+    'people|persons?|contacts?|famil(?:y|ie|le|ia|iglia|j)|friends|relatives|colleagues|teammates|team|kids|children|neighbou?rs',
+    'personen|leute|menschen|kontakte|freunde|kolleg(?:en|innen)|kinder|nachbarn|verwandte',
+    'personnes|gens|famille|amis|collegues|equipe|enfants|voisins|personas|gente|amigos|companeros|equipo|hijos|vecinos|contactos',
+    'persone|famiglia|amici|colleghi|figli|vicini|pessoas|filhos|equipa|equipe|vizinhos|mensen|vrienden|collega|kinderen|buren|gezin',
+    'familj|vanner|kollegor|barn|grannar|manniskor|familie|venner|kolleger|naboer|ludzie|rodzina|przyjaciele|znajomi|dzieci|koledzy',
+    'lide|rodina|pratele|deti|aile|arkadaslar|kisiler|cocuklar|perhe|ystavat|lapset|csalad|baratok|gyerekek|prieteni|copii',
+    'люди|семья|семья|друзья|дети|коллеги|родня',
+  ].join(
+    '|',
+  )})$|家族|友人|友達|人物|同僚|家庭|朋友|家人|同事|孩子|子供|가족|친구|동료|사람|아이|عائلة|العائلة|اصدقاء|أصدقاء|الأصدقاء|משפחה|חברים`,
+  'u',
+);
+
+function isAboutPeople(title: string): boolean {
+  const words = fold(title).match(/[\p{L}\p{M}]+/gu) ?? [];
+  return words.some((word) => PEOPLE.test(word) || relationOf(word) !== null);
+}
+
+/** A line of a dated note without its date. */
+function withoutDate(text: string): string {
+  return text.replace(/^\d{4}-\d{2}-\d{2}(?: \d{1,2}:\d{2})?\s{0,2}[:,–—-]?\s{0,2}/u, '');
 }
 
 /** The beginning of memory. */
@@ -139,12 +222,15 @@ function isSame(one: Subject | null, other: Subject | null): boolean {
 /** The name or relation that a line begins with; `null` where it begins with what it says. */
 function readLeading(
   text: string,
-  {
-    named,
-    isEnglish: isEnglishLine,
-  }: { named: ReadonlySet<string>; isEnglish: (line: string) => boolean },
+  { people, isEnglish: isEnglishLine }: { people: People; isEnglish: (line: string) => boolean },
 ): Subject | null {
-  const [whole = '', words = '', bracket = ''] = LEADING.exec(text) ?? [];
+  const addressed =
+    /^[*_"“「『]{0,3}(?:[\p{L}]{1,4}の)?([^\p{P}\s]{1,6}?)(?:さん|ちゃん|くん|君|様|先生|씨|님)/u.exec(
+      text,
+    );
+  if (addressed?.[1] !== undefined) return { name: fold(addressed[1]), relation: null };
+  const [whole = '', words = '', bracketed = ''] = LEADING.exec(text) ?? [];
+  const bracket = /\p{L}{2}/u.test(bracketed) ? bracketed : '';
   const all = words.trim().split(/\s+/u);
   let at = 0;
   while (
@@ -161,6 +247,8 @@ function readLeading(
   if (at === 0 && (PRONOUN.test(fold(words.trim())) || PRONOUN.test(fold(all[0] ?? ''))))
     return null;
   const relation = relationOf(toWord(all[at]));
+  // "Children: Mia and Paul" says who they are, and is about the user.
+  if (relation !== null && /^[:：]\s?\p{Lu}/u.test(text.slice(whole.length))) return null;
   if (relation !== null) at += 1;
   const name = toWord(all[at]);
   const rest = text.slice(whole.length);
@@ -169,11 +257,12 @@ function readLeading(
     !isTopic(name) &&
     !isOpener(name) &&
     !isStopWord(name) &&
+    !people.isCommon(name) &&
     (relation !== null ||
       bracket !== '' ||
       /['’]s$/u.test(all[at] ?? '') ||
       isFollowed(all.slice(at + 1), rest, {
-        isKnown: named.has(name),
+        isKnown: people.isKnown(name),
         english: isEnglishLine(text),
       }));
   const said = [
@@ -212,8 +301,11 @@ function isFollowed(
 const VERB =
   /^(?:is|was|has|had|and|lives|works|likes|loves|hates|prefers|wants|needs|moved|plays|speaks|drinks|eats|ist|war|hat|wohnt|arbeitet|mag|est|a|était|habite|travaille|aime|es|tiene|vive|trabaja|è|ha|lavora|é|tem|mora|trabalha|heeft|woont|werkt|är|har|bor|er|jest|ma|mieszka|je|má)$/u;
 
-/** Whom a heading or file name names: `null` for topics, dates and sentences. */
-function readTitle(title: string): Subject | null {
+/** Whom a heading or file name names: somebody whom memory knows; `null` for topics, dates and sentences. */
+function readTitle(
+  title: string,
+  { people, isOfPeople }: { people: People; isOfPeople: boolean },
+): Subject | null {
   const words = title.match(/[\p{L}\p{M}][\p{L}\p{M}'’]*/gu) ?? [];
   const relation = words.map(relationOf).find((one) => one !== null) ?? null;
   const names = words.map(toWord).filter(
@@ -226,7 +318,10 @@ function readTitle(title: string): Subject | null {
       !POSSESSIVE.test(word),
   );
   if (words.length === 0 || words.length > 5) return null;
-  const [name] = names;
+  if (relation === null && PEOPLE.test(fold(title))) return null;
+  const name = names.find(
+    (one) => relation !== null || isOfPeople || (people.isKnown(one) && !people.isCommon(one)),
+  );
   // A title with a word for its topic is about that: `Food likes`, `Work history`.
   if (
     name === undefined ||

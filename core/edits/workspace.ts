@@ -15,6 +15,7 @@ import { type EditOperation, FACT_PATH, type LineRef, OPERATION_CHARACTERS } fro
 import { toPromptLine } from './prompt-text.ts';
 import { isTranscript } from './transcript.ts';
 import { belowUser } from '../files/paths.ts';
+import { readSurroundings } from '../values/language.ts';
 
 /** A memory file as the engine gets it. */
 export interface EditedFile {
@@ -173,10 +174,14 @@ interface OpenFile {
   live: LiveFile | null;
 }
 
+/** Lines of a file that tell its languages. */
+const SAMPLED_LINES = 40;
+
 /** Memory while operations change it, one after the other. */
 export class Workspace {
   readonly #files = new Map<string, OpenFile>();
   readonly #paths: ReadonlySet<string>;
+  #languages: readonly string[] | null = null;
   /** In the order of the operations. */
   readonly #touched = new Set<string>();
 
@@ -195,6 +200,19 @@ export class Workspace {
       yield null;
     }
     return workspace;
+  }
+
+  /** The languages that memory and the fact are in, the most frequent first. */
+  get languages(): readonly string[] {
+    return (this.#languages ??= readSurroundings(this.#sample()));
+  }
+
+  /** Lines from the beginning of each file. */
+  *#sample(): Generator<string> {
+    for (const { rows } of this.#files.values()) {
+      for (let at = 0; at < Math.min(rows.length, SAMPLED_LINES); at += 1)
+        yield rows[at]?.text ?? '';
+    }
   }
 
   has(path: string): boolean {
@@ -355,6 +373,7 @@ export class Workspace {
   /** Memory as a located operation leaves it, beside this one. */
   fork(located: LocatedOperation): Workspace {
     const workspace = new Workspace(this.#paths);
+    workspace.#languages = this.languages;
     const { operation, remove, place } = located;
     const touched = touchedBy(operation);
     // Only what the operation touches is copied: memory may be large, and operations many.

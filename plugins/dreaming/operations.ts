@@ -9,7 +9,7 @@ import type { ShownPart } from './snapshot.ts';
 export type OperationStatus = AdminDreamOperation['status'];
 
 /** An operation of a run, and what became of it. Its paths are virtual. */
-export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'knownBy'> {
+export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'knownBy' | 'values'> {
   verdict: Verdict | null;
   status: OperationStatus;
   guard: string | null;

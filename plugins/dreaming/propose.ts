@@ -137,7 +137,7 @@ function toRunOperation(
   examined: ExaminedOperation,
   { verdict, mode, dryRun }: { verdict: Verdict | null; mode: 'auto' | 'review'; dryRun: boolean },
 ): RunOperation {
-  const { fault, knownBy: _knownBy, ...rest } = examined;
+  const { fault, knownBy: _knownBy, values: _values, ...rest } = examined;
   const { status, isPreselected, why } = decide(examined, { verdict, mode });
   const decided = { ...rest, verdict, guard: fault?.guard ?? null };
   if (dryRun && status === 'waiting') {
@@ -231,6 +231,7 @@ async function askVerifier(
   try {
     return parseVerdicts(
       (await askModel(host.models.verifier, request, { run, meter, signal })).text,
+      toJudge,
     );
   } catch (error) {
     checkStop(run);

@@ -70,7 +70,7 @@ export async function planWrite(
   for (const one of chosen) {
     const [located] =
       one.isUnlocated === true ? await examine(memory, [one.operation], { limits }) : [];
-    examined.push(located ?? { ...one, fault: null, knownBy: [] });
+    examined.push(located ?? { ...one, fault: null, knownBy: [], values: [] });
   }
   return { ...(await applyEdits(memory, examined, { limits })), overBudget };
 }

@@ -1,9 +1,12 @@
-import { findNewSpecifics, type Guard } from '../../edits/guards.ts';
+import { findNewSpecifics, type Guard, newTexts } from '../../edits/guards.ts';
 import { parseInboxLine } from '../../edits/inbox-line.ts';
 import { FACT_PATH } from '../../edits/operations.ts';
-import type { SpecificKind } from '../../edits/specifics.ts';
+import { findQuestions } from '../../edits/proof.ts';
+import type { Specific, SpecificKind } from '../../edits/specifics.ts';
 import type { ResolvedTimes } from '../../values/times.ts';
+import { isSensitive } from '../../values/words.ts';
 
+/** What a new line may have of the fact alone; a value that code can't find there may be proven instead. */
 const REFUSED: ReadonlySet<SpecificKind> = new Set([
   'number',
   'amount',
@@ -14,22 +17,40 @@ const REFUSED: ReadonlySet<SpecificKind> = new Set([
 ]);
 
 /**
- * Refuses numbers, amounts, dates, addresses and links that neither the fact nor a removed line has.
- * A date may be one that a word of time in the fact means; without such a word, the day itself.
+ * The dates that the words of time in a fact mean; without such a word, the day itself.
+ *
+ * @param day as `2026-01-31`, on which the fact was said.
+ */
+export function toFactDates({ times, day }: { times: ResolvedTimes; day: string }): string[] {
+  return times.phrases.length > 0 ? times.phrases.flatMap((phrase) => phrase.dates) : [day];
+}
+
+/**
+ * Refuses addresses and links that neither the fact nor a removed line has, and values that contradict one which was
+ * read there: another number, or a date against a word of time. A value that was not found is a question to the
+ * verifier, but in a line about a sensitive subject it is refused: such a line keeps the words of the fact.
  */
 export function createFactGuard({ times, day }: { times: ResolvedTimes; day: string }): Guard {
-  const dates = times.phrases.length > 0 ? times.phrases.flatMap((phrase) => phrase.dates) : [day];
-  return function* ({ located, after }) {
+  const dates = toFactDates({ times, day });
+  return function* ({ located, before, after }) {
     const { remove, sources } = located;
     const own = [...remove, ...sources.filter(({ path }) => path === FACT_PATH)];
     const grounds = [...own.map(({ text, madeOf }) => madeOf ?? text), ...dates];
     const missing = (yield* findNewSpecifics(located, after, grounds)).filter(({ kind }) =>
       REFUSED.has(kind),
     );
-    const kinds = [...new Set(missing.map(({ kind }) => kind))].join(', ');
-    return kinds === ''
-      ? null
-      : `A new line has a ${kinds} that neither the fact nor a removed line has.`;
+    if (missing.length === 0) return null;
+    const asked = new Set(yield* findQuestions(located, before, dates));
+    const isDated = times.phrases.length > 0;
+    const isRefused = (one: Specific) => !asked.has(one.text) || (one.kind === 'date' && isDated);
+    const kinds = [...new Set(missing.filter(isRefused).map(({ kind }) => kind))].join(', ');
+    if (kinds !== '') {
+      return `A new line has a ${kinds} that neither the fact nor a removed line has.`;
+    }
+    const isAbout = [...own.map(({ text }) => text), ...newTexts(located)].some(isSensitive);
+    return isAbout
+      ? 'A new line has a value that the fact does not say so. Copy it as it stands.'
+      : null;
   };
 }
 

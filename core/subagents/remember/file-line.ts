@@ -101,6 +101,7 @@ function toDiscard({ file, said, text }: QueuedLine): ExaminedOperation {
     signals: [],
     fault: null,
     knownBy: [],
+    values: [],
   };
 }
 

@@ -77,7 +77,7 @@ export async function askVerifier(
     maxTokens: deps.replyTokens,
   };
   const reply = await deps.verifier.ask(request, toAskOptions(session));
-  const verdicts = parseVerdicts(reply);
+  const verdicts = parseVerdicts(reply, operations);
   if (verdicts !== null && operations.some(({ operation }) => verdicts.has(operation.number))) {
     return verdicts;
   }

@@ -12,7 +12,7 @@ import type { Revisions } from '../../history/revisions.ts';
 import { resolveInSteps } from '../../values/times.ts';
 import { inSlices } from '../../time/pause.ts';
 import type { Model } from '../model.ts';
-import { createFactGuard, guardInbox } from './fact-guard.ts';
+import { createFactGuard, guardInbox, toFactDates } from './fact-guard.ts';
 import type { InboxDependencies } from './inbox.ts';
 import type { LookDependencies, SeenMemory } from './look.ts';
 import type { Question } from './prompt.ts';
@@ -83,6 +83,7 @@ export async function openSession(
     question: { ...told, context, times, mark: toMark('remember', shown) },
     options: {
       limits: { maxFileBytes: deps.maxFileBytes, mayCreate: true },
+      dates: toFactDates({ times, day }),
       guards: { ...GUARDS, fact: createFactGuard({ times, day }), inbox: guardInbox },
     },
     kinds: purpose === 'forget' ? FORGET_KINDS : REMEMBER_KINDS,

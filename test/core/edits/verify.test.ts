@@ -20,12 +20,12 @@ describe('the verifier’s reply', () => {
     ['for another operation', say({ ...keeps, operation: 2 }), undefined],
     ['for an operation by name', say({ ...keeps, operation: '1' }), undefined],
   ])('%s', (_name, reply, verdict) => {
-    expect(parseVerdicts(reply)?.get(1)).toBe(verdict);
+    expect(parseVerdicts(reply, [])?.get(1)).toBe(verdict);
   });
 
   it('is none where it has no list', () => {
     for (const reply of ['', 'keeps', '[]', '{"verdicts":{}}'])
-      expect(parseVerdicts(reply)).toBeNull();
+      expect(parseVerdicts(reply, [])).toBeNull();
   });
 });
 

@@ -77,7 +77,7 @@ describe('the JSON of a reply', () => {
     const line = { path: 'user/a.md', line: 1 };
     expect(parseLines(around({ lines: [line] }))).toEqual([line]);
     const verdict = { operation: 1, verdict: 'keeps', lost: [], added: [] };
-    expect(parseVerdicts(around({ verdicts: [verdict] }))).toEqual(new Map([[1, 'keeps']]));
+    expect(parseVerdicts(around({ verdicts: [verdict] }), [])).toEqual(new Map([[1, 'keeps']]));
     const edits = around({ operations: [{ kind: 'duplicate', remove: [] }] });
     expect(parseEdits(edits, DREAM_KINDS)).not.toBeNull();
   });
