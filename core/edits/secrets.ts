@@ -42,5 +42,5 @@ export function nameSecret(text: string): string | null {
 /** Every part of a text that is a secret, or may be one. */
 export function listSecrets(text: string): string[] {
   const patterns = [...FORMS.map(({ pattern }) => pattern), ...SUSPICIONS];
-  return patterns.flatMap((pattern) => text.match(pattern) ?? []);
+  return [...new Set(patterns.flatMap((pattern) => text.match(pattern) ?? []))];
 }

@@ -276,8 +276,9 @@ const COMPARED: readonly string[] = ['number', 'date', 'weekday'];
 
 /** The user's own name is no specific: all of memory is about the user. A common word is none either. */
 function isOfOther(subjects: Subjects): (specific: Specific) => boolean {
-  return ({ kind, text }) =>
-    kind !== 'name' || (!subjects.isUser(text) && !subjects.isCommon(text));
+  const isRelation = (keys: readonly string[]) => keys[0]?.startsWith('r:') === true;
+  return ({ kind, text, keys }) =>
+    kind !== 'name' || isRelation(keys) || (!subjects.isUser(text) && !subjects.isCommon(text));
 }
 
 function boxesOf(texts: readonly string[]): string {

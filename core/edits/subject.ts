@@ -137,10 +137,11 @@ class People {
         continue;
       }
       const [before, next] = [words[at - 1]?.[0] ?? '', words[at + 1]?.[0] ?? ''];
+      const isAdjacent = between(text, words[at], words[at + 1]) === ' ';
       const isRelated =
         (relationOf(before) !== null && relationOf(word) === null) ||
         (relationOf(next) !== null && /[(（,]\s?$/u.test(between(text, words[at], words[at + 1])));
-      if (isRelated || /['’]s$/u.test(word) || PERSON_VERB.test(fold(next))) {
+      if (isRelated || /['’]s$/u.test(word) || (isAdjacent && PERSON_VERB.test(fold(next)))) {
         this.#known.add(toWord(word));
       }
     }

@@ -24,7 +24,6 @@ const WORDS: Readonly<Record<string, string>> = {
   hu: 'a az egy es van nem hogy csak is ez azt meg mar de vagy ha aki ami mint minden most elott utan ota ig nelkul lakik dolgozik szeret jatszik iszik eszik szed megy akar kerul kezdodik nap het honap ev ora fel negyed',
   ro: 'si un o de la in este sunt pentru cu pe din nu ca care mai dar sau al ale ei lui are avea era fiecare acum inainte dupa fara pana locuieste lucreaza place joaca bea mananca ia merge vrea costa incepe zile saptamana luna an ani lei ora',
   id: 'yang dan di ke dari ini itu tidak dengan untuk adalah saya suka pada dia akan sudah bukan atau tetapi karena setiap sekarang sebelum sesudah tanpa tinggal bekerja bermain minum makan pergi mau harga mulai hari minggu bulan tahun jam anak ada',
-  vi: 'va la cua khong co mot trong cho voi o den nhung cac ngay tuan thang nam gio moi thich song lam',
 };
 
 /** Letters that few languages have: each counts as half a word. */
@@ -46,7 +45,6 @@ const LETTERS: readonly (readonly [letters: RegExp, languages: string])[] = [
   [/[ğış]/gu, 'tr'],
   [/[őű]/gu, 'hu'],
   [/[ăâșțî]/gu, 'ro'],
-  [/[ạ-ỹơưđ]/gu, 'vi'],
 ];
 
 /** Languages by their script, of which one is enough. */

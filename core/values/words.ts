@@ -1,5 +1,5 @@
 import { fold } from './fold.ts';
-import { readLanguages } from './language.ts';
+import { readLanguages, UNKNOWN } from './language.ts';
 import { WordTable } from './word-table.ts';
 
 /**
@@ -28,7 +28,9 @@ export function saysChange(text: string, around: readonly string[] = []): boolea
 function kindsOf(text: string, around: readonly string[]): Set<string> {
   const folded = fold(text);
   const kinds = new Set(UNCASED.filter(([, words]) => words.test(folded)).map(([kind]) => kind));
-  for (const language of readLanguages(text, around)) {
+  const own = readLanguages(text, around);
+  // Where nothing tells the language, a word may be of any.
+  for (const language of own.includes(UNKNOWN) ? MEANT.keys() : own) {
     for (const [kind, words] of MEANT.get(language) ?? []) {
       if (words.test(folded)) kinds.add(kind);
     }

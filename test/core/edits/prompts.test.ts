@@ -22,7 +22,7 @@ describe('a prompt', () => {
   it.each([
     [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-3 486710f8e349'],
     [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-3 ef7d36df881b'],
-    [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-2 27596b5f3b17'],
+    [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-3 843b47bf7bdc'],
     [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],
     [REPAIR_PROMPT_VERSION, REPAIR_PROMPT, 'remember-repair-1 a2d3e10e447a'],
     [LINES_PROMPT_VERSION, LINES_PROMPT, 'context-lines-1 ff9190ecf069'],

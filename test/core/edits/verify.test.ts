@@ -32,7 +32,7 @@ describe('the verifier’s reply', () => {
 describe('a decision', () => {
   const memory = memoryOf({
     'user/a.md':
-      '- Likes tea\n- Likes green tea a lot\n- Never eats fish\n- Hates sea fish\n- likes tea.\n',
+      '- Likes tea\n- Likes green tea a lot\n- Eats no meat\n- Eats pork\n- likes tea.\n',
   });
   const [plain, negated, repeat] = examineAll(memory, [
     edit('merge', {
@@ -40,8 +40,8 @@ describe('a decision', () => {
       add: { path: 'user/a.md', lines: ['- Likes tea, green tea most'] },
     }),
     edit('merge', {
-      remove: ['user/a.md: - Hates sea fish'],
-      sources: ['user/a.md: - Never eats fish'],
+      remove: ['user/a.md: - Eats pork'],
+      sources: ['user/a.md: - Eats no meat'],
     }),
     edit('merge', { remove: ['user/a.md: - likes tea.'], sources: ['user/a.md: - Likes tea'] }),
   ]);
