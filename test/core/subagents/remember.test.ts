@@ -646,7 +646,9 @@ describe('memory_remember', () => {
       const { json } = await remember(service, { context });
       expect(json.result).toMatchObject({ filed: 'inbox', refused: [{}] });
       expect(await service.read(PATH)).toBe(PROFILE);
-      expect(service.judged).toEqual([]);
+      // The number is a question to the verifier, who has nothing of the fact to quote for it.
+      const asked = service.judged.filter(({ prompt }) => !prompt.includes('values: ["3"]'));
+      expect(asked).toEqual([]);
     });
 
     it('looks for what it is about', async () => {
