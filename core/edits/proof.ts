@@ -13,7 +13,7 @@ export interface Proof {
 }
 
 /** A quotation has at most this many characters. */
-export const QUOTE_LENGTH = 80;
+const QUOTE_LENGTH = 80;
 
 const VALUES: ReadonlySet<Specific['kind']> = new Set<Value['kind']>([
   'number',

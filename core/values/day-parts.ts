@@ -102,7 +102,7 @@ const HOURS: Readonly<Record<PartOfDay, readonly number[]>> = {
 const KNOWN = new Map<string, readonly DayPart[]>();
 
 /** The parts of the day as a language says them, the longest first. */
-export function listDayParts(language: string): readonly DayPart[] {
+function listDayParts(language: string): readonly DayPart[] {
   let parts = KNOWN.get(language);
   if (parts === undefined) KNOWN.set(language, (parts = makeParts(language)));
   return parts;

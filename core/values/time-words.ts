@@ -186,32 +186,3 @@ export const SPANS = groupBy(
   ),
   ({ parts }) => parts[0] ?? '',
 );
-
-/** Words for days of the week, from Sunday on, in a folded text. Some languages have endings. */
-export function listWeekdays(folded: string): { text: string; weekday: number }[] {
-  const named = (folded.match(/\p{L}+/gu) ?? []).flatMap((text) => {
-    const weekday = WEEKDAYS.get(text) ?? WEEKDAYS.get(text.slice(0, -1)) ?? null;
-    return weekday === null ? [] : [{ text, weekday }];
-  });
-  const uncased = [
-    ...folded.matchAll(/(?:星期|周|週|礼拜|禮拜)([日天1-6])|([日月火水木金土])曜/gu),
-  ];
-  return [
-    ...named,
-    ...uncased.map(([text, chinese = '', japanese = '']) => ({
-      text,
-      weekday: japanese === '' ? Number(chinese) || 0 : '日月火水木金土'.indexOf(japanese),
-    })),
-  ];
-}
-
-/** Each name, and where it ends in a vowel also without it: Russian and Polish names have cases. */
-const WEEKDAYS: ReadonlyMap<string, number> = new Map(
-  LANGUAGES.flatMap(({ weekdays }) =>
-    weekdays
-      .split(' ')
-      .flatMap((name, weekday) =>
-        [name, name.replace(/[aeoаеоь]$/u, '')].map((form) => [form, weekday] as const),
-      ),
-  ),
-);
