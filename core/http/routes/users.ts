@@ -53,6 +53,7 @@ export function usersRoutes(
     adminRoute('Files', {
       method: 'POST',
       path: '/v1/admin/shared/restore',
+      role: 'operator',
       deadlineMs: null,
       summary: 'Restore shared memory to an earlier time',
       description:
@@ -60,17 +61,18 @@ export function usersRoutes(
       bodySchema: RestoreRequest,
       resultSchema: RestoreAnswer,
       errorCodes: ['INVALID_PATH', 'FILE_NOT_FOUND', 'WORK_LIMIT_EXCEEDED', 'MEMORY_HELD'],
-      handle: (request) => core.restores.restore(null, request.body, toCaller(request)),
+      handle: (request) => core.restores.restore(null, request.body, request.caller),
     }),
     adminRoute('Files', {
       method: 'POST',
       path: '/v1/admin/shared/release',
+      role: 'operator',
       summary: 'End a restore of shared memory that cannot go on',
       description:
         'Lets the writes to shared memory go on after a restore that was cut off; the files stay as they are now. 409 if nothing holds it, 503 MEMORY_HELD while the work goes on.',
       resultSchema: Released,
       errorCodes: ['RUN_STATE', 'MEMORY_HELD'],
-      handle: (request) => core.restores.release(null, toCaller(request)),
+      handle: (request) => core.restores.release(null, request.caller),
     }),
     adminRoute('Users', {
       method: 'POST',
