@@ -67,7 +67,7 @@ function renderRoute(route, errorCodes) {
   return [
     `### ${toHeading(route)}`,
     prose(
-      `${summary}. Needs ${AUTH[route.auth]}.${description === undefined ? '' : ` ${description}`}`,
+      `${summary}. Needs ${AUTH[route.auth]}${roleOf(route)}.${description === undefined ? '' : ` ${description}`}`,
     ),
     ...(query ? ['**Query**', query] : []),
     ...(body ? ['**Body**', body] : []),
@@ -103,4 +103,15 @@ export function toAnchor(heading) {
     .toLowerCase()
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-');
+}
+
+/**
+ * What an operator needs for a route of the admin API.
+ *
+ * @param {Route} route
+ */
+function roleOf({ auth, role = 'admin' }) {
+  if (auth !== 'admin') return '';
+  if (role === 'contents') return ', and to see contents';
+  return `, and the role ${role}`;
 }
