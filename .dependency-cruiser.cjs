@@ -92,7 +92,7 @@ module.exports = {
         path: '^(core|plugins|adapters|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/schemas/(define-route|dreams|portable-schema|shapes|tool-prefix)\\.ts$',
+          '^core/schemas/(define-route|dreams|portable-schema|revisions|shapes|tool-prefix)\\.ts$',
           '^core/errors\\.ts$',
           '^core/(encoding/(foreign-json|take-text)|lists/page|packages/import-peer|time/(pause|time))\\.ts$',
           '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',

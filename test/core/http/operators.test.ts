@@ -46,6 +46,8 @@ const OPERATOR = new Set([
   'POST /v1/admin/revert',
   'POST /v1/admin/users/:userId/restore',
   'POST /v1/admin/users/:userId/release',
+  'POST /v1/admin/shared/restore',
+  'POST /v1/admin/shared/release',
   'POST /v1/admin/freeze',
   'DELETE /v1/admin/freezes/:id',
   'POST /v1/admin/playground/:name',
