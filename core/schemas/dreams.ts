@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { count, nullable, physicalPathSchema, strictObject, text, timeSchema } from './shapes.ts';
-import { RevertedFile } from './revisions.ts';
+import { ConflictOptions, RevertedFile } from './revisions.ts';
 
 /** The states of a dream run: `queued` → `running` → `completed`, `failed` or `canceled`. */
 export const DREAM_STATES = ['queued', 'running', 'completed', 'failed', 'canceled'] as const;
@@ -205,6 +205,9 @@ export const AdminDreamDecision = strictObject({
   ),
 });
 export type AdminDreamDecision = Static<typeof AdminDreamDecision>;
+
+/** What a revert of a run takes: how conflicts are decided. */
+export const DreamRevertBody = ConflictOptions;
 
 /** A run after its revert, with what became of each file that it wrote. */
 export const AdminDreamRevert = strictObject({

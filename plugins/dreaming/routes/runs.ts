@@ -12,10 +12,10 @@ import {
   AdminDreamRun,
   AdminDreamRunDetail,
   DreamDecisionBody,
+  DreamRevertBody,
   DreamOutcome,
   DreamState,
 } from '../../../core/schemas/dreams.ts';
-import { ConflictOptions } from '../../../core/schemas/revisions.ts';
 import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
 import { parseTimeOrNull } from '../../../core/time/time.ts';
 import { isLeft } from '../revert-run.ts';
@@ -201,7 +201,7 @@ function revertRoute({ host, runs }: RunsRoutesOptions): RouteDefinition {
     summary: 'Undo a dream run',
     description:
       'Takes out what the run wrote, and keeps what was written since; says what it left and why. Where others changed the same lines, onConflict or resolutions decide, as in a revert of any writes: look with POST /v1/admin/revert, the runId and dryRun.',
-    bodySchema: ConflictOptions,
+    bodySchema: DreamRevertBody,
     resultSchema: AdminDreamRevert,
     errorCodes: [
       'RUN_NOT_FOUND',
