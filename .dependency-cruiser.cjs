@@ -98,7 +98,7 @@ module.exports = {
           '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/(ids/id-time|describe-error|files/(content|dream-exclusion|line-ends|links)|telemetry/shown-lines)\\.ts$',
+          '^core/(access/spaces|ids/id-time|describe-error|files/(content|dream-exclusion|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
           // Which tools a key is for, and for whom.

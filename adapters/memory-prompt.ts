@@ -9,7 +9,7 @@ import { parseUserId } from '../core/files/paths.ts';
 import { memoryInstructions } from '../core/tools/memory-instructions.ts';
 import { takeEnd } from '../core/encoding/take-text.ts';
 import { readText, toRecalledBlock, toRecalledNote } from './recalled-text.ts';
-import { type AdapterOptions, toFailedOutcome } from './runner.ts';
+import { type AdapterOptions, toCallContext, toFailedOutcome } from './runner.ts';
 
 /** Whose memory stands in front of the model, and how much of it. */
 export interface MemoryPromptOptions extends AdapterOptions {
@@ -125,9 +125,9 @@ async function recall(
   query: string,
   { options, signal }: { options: MemoryPromptOptions; signal: AbortSignal | undefined },
 ): Promise<{ stable: string; onMessage: string }> {
-  const { userId, actor, maxChars, fill, model = false } = options;
+  const { maxChars, fill, model = false } = options;
   const request = {
-    context: { userId, ...(actor === undefined ? {} : { actor }) },
+    context: toCallContext(options),
     arguments: {
       query,
       model,

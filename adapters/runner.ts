@@ -1,5 +1,6 @@
 import type {
   JsonSchema,
+  NamedSpace,
   ToolDescription,
   ToolRequest,
   ToolResponse,
@@ -19,6 +20,11 @@ export interface AdapterOptions {
    * neither sees it nor has a place to name another one.
    */
   userId: string;
+  /**
+   * The spaces that the tools may use, each once, from what your server knows of the user:
+   * `[{ id: 'acme', access: 'read' }]`. At most 16; default none.
+   */
+  spaces?: readonly NamedSpace[] | undefined;
   /** Who reads and writes, as revisions and the access log name it; default `agent`. */
   actor?: string;
   /** Plain names of the tools to give; default all that can be used with what is configured. */
@@ -119,6 +125,19 @@ export async function bindTools(
   return (await bindCalls(runner, options)).tools;
 }
 
+/** The context of each call of an adapter. */
+export function toCallContext({
+  userId,
+  spaces,
+  actor,
+}: Pick<AdapterOptions, 'userId' | 'spaces' | 'actor'>): ToolRequest['context'] {
+  return {
+    userId,
+    ...(spaces === undefined ? {} : { spaces: [...spaces] }),
+    ...(actor === undefined ? {} : { actor }),
+  };
+}
+
 /**
  * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a bad user id, with
  * `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, with `INVALID_REQUEST` for a bad prefix,
@@ -128,10 +147,10 @@ export async function bindCalls(
   runner: ToolRunner,
   options: StrictAdapterOptions,
 ): Promise<BoundCalls> {
-  const { userId, actor, tools: names, readOnly = false, toolPrefix = '' } = options;
+  const { tools: names, readOnly = false, toolPrefix = '' } = options;
   // A wrong one would otherwise come to light in front of the model.
-  parseUserId(userId);
-  const context = { userId, ...(actor === undefined ? {} : { actor }) };
+  parseUserId(options.userId);
+  const context = toCallContext(options);
   const toTraceId = createRunTraces();
   function toRequest(args: unknown, { callId, signal, run }: BoundCall): ToolRequest {
     const runTraceId = toTraceId(run);

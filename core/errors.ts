@@ -77,16 +77,22 @@ export const ERROR_CODES = {
   READ_ONLY_SCOPE: {
     status: 403,
     retryable: false,
-    message: 'Shared memory is read-only for tools.',
+    message: 'This memory is read-only here.',
     action:
-      'Write below user/. An operator can allow writes to shared/ with SERVICE_SHARED_WRITES=true.',
+      'Write below user/, or to a space that the call names with access write. An operator can allow writes to shared/ with SERVICE_SHARED_WRITES=true.',
+  },
+  SPACE_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such space.',
+    action: 'Check the id: GET /v1/admin/spaces lists the spaces.',
   },
   SPACE_NOT_ALLOWED: {
     status: 403,
     retryable: false,
     message: 'This call may not use that space, or not in this way.',
     action:
-      'Name the space and its access in context.spaces. An operator can allow more with the spaces of the API key.',
+      'Name the space and its access in context.spaces, or over MCP in x-spaces. An operator can allow more with the spaces of the API key.',
   },
   USER_NOT_ALLOWED: {
     status: 403,

@@ -8,6 +8,7 @@ import type { Erasures } from './erase/erase.ts';
 import type { Rewriter } from './erase/rewriter.ts';
 import type { MemoryError } from './errors.ts';
 import type { Files } from './files/files.ts';
+import type { Spaces } from './access/space-settings.ts';
 import type { Freezes } from './files/freezes.ts';
 import type { WriteHealth } from './files/write-health.ts';
 import type { Restores } from './history/restore.ts';
@@ -48,6 +49,7 @@ export interface Core extends Readonly<AdminParts> {
   readonly revisions: Revisions;
   readonly restores: Restores;
   readonly erasures: Erasures;
+  readonly spaces: Spaces;
   readonly freezes: Freezes;
   readonly access: Access;
   readonly rewriter: Rewriter;
@@ -117,7 +119,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     indexer,
     erasureLookMs: options.erasureLookMs,
   });
-  const { files, revisions, restores, erasures, freezes, rewriter } = memory;
+  const { files, revisions, restores, erasures, spaces, freezes, rewriter } = memory;
   const access = createAccess(basis, { ready: () => life.ready() });
   const fenceKey = createFenceKey(storage.config);
   const { services, filing } = createToolServices(basis, {
@@ -138,7 +140,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     countCall: (apiKey) => access.calls.take(apiKey),
     ready: () => life.ready(),
     lateStart: () => life.lateStart(),
-    checkUser: (userId) => telemetry.knownErasures.check(userId),
+    checkScopes: (scopes) => telemetry.knownErasures.check(scopes),
     latestErasure: () => telemetry.knownErasures.latest(),
     deadlineMs: options.callDeadlineMs,
     now,
@@ -177,6 +179,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     revisions,
     restores,
     erasures,
+    spaces,
     freezes,
     access,
     rewriter,

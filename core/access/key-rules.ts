@@ -1,5 +1,6 @@
 import type { ApiKey, SpaceAccess } from '../contracts/access.ts';
 import { MemoryError } from '../errors.ts';
+import { spaceNotAllowed } from '../files/paths.ts';
 import { matchesId } from './prefix.ts';
 
 /**
@@ -32,6 +33,17 @@ export function checkKeyUser(key: Pick<ApiKey, 'users'> | undefined, userId: str
   const users = key?.users ?? null;
   if (users === null || users.some((pattern) => matchesId(pattern, userId))) return;
   throw new MemoryError('USER_NOT_ALLOWED');
+}
+
+/** Throws `SPACE_NOT_ALLOWED` for a space, or an access in it, that a key is not for. */
+export function checkKeySpaces(
+  key: Pick<ApiKey, 'spaces'> | undefined,
+  spaces: readonly { id: string; access: SpaceAccess }[],
+): void {
+  for (const { id, access } of spaces) {
+    const allowed = allowedAccess(key, id);
+    if (allowed === null || (access === 'write' && allowed === 'read')) throw spaceNotAllowed(id);
+  }
 }
 
 /** Throws `TOOL_NOT_ALLOWED` for a tool that a key is not for. */

@@ -12,7 +12,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
-import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { labelOf, toFilteredScope, toOwner, toPhysicalPath } from '../files/paths.ts';
 import { chunk } from '../lists/group-by.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { chainedHash } from '../history/chain.ts';
@@ -43,8 +43,9 @@ export interface ExportDependencies {
 
 /** Which memory is exported. */
 export interface ExportSelection {
-  /** `null` for all users and shared memory. */
-  userId: string | null;
+  /** That of a user or of a space; all memory where neither is named. */
+  userId?: string | null | undefined;
+  spaceId?: string | null | undefined;
   /** Whether revisions and deleted files are included. A git repository always has them. */
   history: boolean;
   /** Default: `archive`. */
@@ -81,27 +82,34 @@ export async function exportMemory(
   selection: ExportSelection,
   caller: AuditCaller | null,
 ): Promise<Readable> {
-  const { userId, history, format = 'archive' } = selection;
+  const { history, format = 'archive' } = selection;
+  const scope = toFilteredScope(selection);
   if (format === 'git' && !history) {
     throw new MemoryError(
       'INVALID_REQUEST',
       'A git repository has the history: leave history out.',
     );
   }
-  const scope = userId === null ? null : toScope(parseUserId(userId));
   const inspection = requireInspection(storage);
   await writeAudit(
     { storage, ids },
     {
       action: 'memory.export',
-      target: userId ?? 'all',
+      target: scope === null ? 'all' : labelOf(scope),
       details: { history, format },
       ...(caller ?? NOBODY),
     },
   );
   return format === 'git'
     ? toStream(packCommits({ storage, inspection, revisions }, scope))
-    : compress(packMemory({ storage, inspection, scope }, { userId, history }));
+    : compress(packMemory({ storage, inspection, scope }, { ...toManifestOwner(scope), history }));
+}
+
+/** Whose memory an archive has. That of no space is not said, as in archives from before. */
+function toManifestOwner(scope: ScopeKey | null): Pick<ArchiveManifest, 'userId' | 'spaceId'> {
+  if (scope === null) return { userId: null };
+  const { userId, spaceId } = toOwner(scope);
+  return spaceId === null ? { userId } : { userId, spaceId };
 }
 
 /** Compresses the chunks of a tar file. An error of the source destroys the stream. */
@@ -142,7 +150,7 @@ async function* packMemory(
     inspection,
     scope,
   }: { storage: Storage; inspection: InspectionStore; scope: ScopeKey | null },
-  manifest: Pick<ArchiveManifest, 'userId' | 'history'>,
+  manifest: Omit<ArchiveManifest, 'format' | 'version'>,
 ): AsyncGenerator<Buffer, void> {
   const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
   yield packManifest(manifest);
@@ -287,6 +295,7 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
         const {
           path: _path,
           userId: _userId,
+          spaceId: _spaceId,
           merged: _merged,
           ...shown
         } = toAdminRevision(revision);
@@ -331,9 +340,9 @@ async function listNewest(
   return { items, next: null };
 }
 
-function packManifest({ userId, history }: Pick<ArchiveManifest, 'userId' | 'history'>): Buffer {
+function packManifest({ history, ...owner }: Omit<ArchiveManifest, 'format' | 'version'>): Buffer {
   const version = ARCHIVE_VERSION;
-  const manifest: ArchiveManifest = { format: 'memory-service', version, userId, history };
+  const manifest: ArchiveManifest = { format: 'memory-service', version, ...owner, history };
   return packJson(ARCHIVE_PATHS.manifest, manifest);
 }
 

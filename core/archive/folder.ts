@@ -26,7 +26,7 @@ export interface LeftOut {
 
 /** Options of both directions. */
 export interface FolderOptions {
-  /** Whose files lie in the folder itself; `null` for `users/<userId>/` and `shared/` in it. */
+  /** Whose files lie in the folder itself; `null` for `users/<userId>/` and so on in it. */
   userId: string | null;
   /** Called for each file that is not carried over. */
   onLeftOut(file: LeftOut): void;

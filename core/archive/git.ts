@@ -1,7 +1,7 @@
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { PageRequest, Storage } from '../contracts/storage.ts';
-import { toPhysicalPath, toUserId } from '../files/paths.ts';
+import { homeOf, SHARED, toPhysicalPath } from '../files/paths.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { toComparableName, toDiskPaths } from './disk-names.ts';
 import { listScopeFiles, listScopes } from './scopes.ts';
@@ -201,7 +201,7 @@ async function findNames(
   const leftOut = new Map<string, string>();
   const renamed = new Map<string, string>();
   const folders = new Map<ScopeKey, string>();
-  const users = new Map<string, number>();
+  const homes = new Map<string, number>();
   for await (const each of scope === null ? listScopes(inspection) : [scope]) {
     const paths: string[] = [];
     for await (const { path } of listScopeFiles(inspection, each)) {
@@ -213,12 +213,12 @@ async function findNames(
     for (const [path, name] of toDiskPaths(paths)) {
       renamed.set(toPhysicalPath({ scope: each, path }), name);
     }
-    const userId = toUserId(each);
-    if (userId === null || paths.length === 0) continue;
-    const comparable = toComparableName(userId);
-    const number = (users.get(comparable) ?? 0) + 1;
-    users.set(comparable, number);
-    if (number > 1) folders.set(each, `users/${userId}%${number}/`);
+    if (each === SHARED || paths.length === 0) continue;
+    const home = homeOf(each).slice(0, -1);
+    const comparable = toComparableName(home);
+    const number = (homes.get(comparable) ?? 0) + 1;
+    homes.set(comparable, number);
+    if (number > 1) folders.set(each, `${home}%${number}/`);
   }
   return {
     leftOut,

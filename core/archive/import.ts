@@ -18,7 +18,7 @@ import {
   readSeam,
 } from '../files/imported-files.ts';
 import { type AdoptedChain, tooManyFiles } from '../files/draft.ts';
-import { toPhysicalPath, ownerOf, SHARED } from '../files/paths.ts';
+import { labelOf, SHARED, toFilteredScope, toOwner, toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type {
   ArchiveManifest,
@@ -241,8 +241,8 @@ class UserPlan {
     if (this.scope === SHARED || this.#files <= maxFiles) return;
     throw new MemoryError(
       'QUOTA_EXCEEDED',
-      `A user would have ${this.#files} files; at most ${maxFiles} are allowed. Nothing was imported.`,
-      { details: { limit: 'maxFilesPerUser', max: maxFiles, userId: ownerOf(this.scope) } },
+      `The memory of ${labelOf(this.scope)} would have ${this.#files} files; at most ${maxFiles} are allowed. Nothing was imported.`,
+      { details: { limit: 'maxFilesPerUser', max: maxFiles, ...toOwner(this.scope) } },
     );
   }
 
@@ -333,6 +333,12 @@ function toImport(
 ): FileToImport {
   const restored = state === null || plan.merged.has(key.scope) ? null : { state, revisions };
   return { key, content, restored, onExisting, chain: null };
+}
+
+/** What the audit calls the memory of an archive. */
+function labelOfManifest(manifest: ArchiveManifest): string {
+  const scope = toFilteredScope(manifest);
+  return scope === null ? 'all' : labelOf(scope);
 }
 
 class Counter {
@@ -492,7 +498,7 @@ class ImportAudit {
     const { plan, caller } = this.#work;
     return {
       action: 'memory.import',
-      target: plan.manifest.userId ?? 'all',
+      target: labelOfManifest(plan.manifest),
       details,
       ...(caller ?? NOBODY),
     };

@@ -4,7 +4,7 @@ import type { FileKey, FileState, NewRevision } from '../contracts/records.ts';
 import { MemoryError } from '../errors.ts';
 import { parseHostActor } from '../files/actor.ts';
 import { checkContent, checkReason, hashText, NO_CONTENT } from '../files/content.ts';
-import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { parsePhysicalPath, toFilteredScope, toPhysicalPath } from '../files/paths.ts';
 import { ForeignJsonError, foreignJsonSteps, type JsonLimits } from '../encoding/foreign-json.ts';
 import { HistoryCheck, type HistoryProblem } from '../history/check-history.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
@@ -287,13 +287,13 @@ function findFault({ path, content }: TarEntry, maxFileBytes: number): string | 
   }
 }
 
-/** Checks that files come in the order of an export, each once, and of the named user alone. */
+/** Checks that files come in the order of an export, each once, and of the named memory alone. */
 class PathOrder {
   readonly #only: FileKey['scope'] | null;
   #last: FileKey | null = null;
 
-  constructor({ userId }: ArchiveManifest) {
-    this.#only = userId === null ? null : toScope(parseUserId(userId));
+  constructor(manifest: ArchiveManifest) {
+    this.#only = toFilteredScope(manifest);
   }
 
   next(path: string): FileKey {
@@ -305,7 +305,7 @@ class PathOrder {
       throw invalidArchive(`${quote(path)} is not the path of a memory file.${reason}`, error);
     }
     if (this.#only !== null && key.scope !== this.#only) {
-      throw invalidArchive(`${quote(path)} belongs to another user than the manifest says.`);
+      throw invalidArchive(`${quote(path)} belongs to other memory than the manifest says.`);
     }
     const last = this.#last;
     if (last !== null && compareKeys(last, key) >= 0) {
@@ -316,7 +316,7 @@ class PathOrder {
   }
 }
 
-/** The order of an export: shared memory first, then users, each by the bytes of their paths. */
+/** The order of an export: shared memory first, then spaces, then users, each by the bytes of their paths. */
 export function compareKeys(one: FileKey, other: FileKey): number {
   if (one.scope !== other.scope) return compareBytes(one.scope, other.scope);
   return compareBytes(one.path, other.path);

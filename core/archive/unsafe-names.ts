@@ -1,4 +1,4 @@
-import { toUserId } from '../files/paths.ts';
+import { toOwner } from '../files/paths.ts';
 import type { FileKey } from '../contracts/records.ts';
 import { toComparableName } from './disk-names.ts';
 
@@ -203,13 +203,14 @@ const MODULE = /\.(?:[CM]?[JT]SX?|JSON)$/;
  * `null` for a file that is exported.
  */
 export function findUnsafeName({ scope, path }: FileKey): string | null {
-  const userId = toUserId(scope);
+  const { userId, spaceId } = toOwner(scope);
+  const owner = userId ?? spaceId;
   const names = path.split('/');
   const file = names.pop() ?? '';
-  if (userId !== null) names.unshift(userId);
+  if (owner !== null) names.unshift(owner);
   const reasons = names.map((name, at) => {
-    const isUser = userId !== null && at === 0;
-    return findReserved(name) ?? findShortName(name) ?? findFolder(name, isUser);
+    const isOwner = owner !== null && at === 0;
+    return findReserved(name) ?? findShortName(name) ?? findFolder(name, isOwner);
   });
   reasons.push(findReserved(file) ?? findShortName(file) ?? FILES.find(file));
   return reasons.find((why) => why !== null) ?? null;
@@ -226,9 +227,9 @@ function findShortName(name: string): string | null {
   return isShort ? `Windows can take ${name} for the short name of another file` : null;
 }
 
-function findFolder(name: string, isUser: boolean): string | null {
+function findFolder(name: string, isOwner: boolean): string | null {
   const why = FOLDERS.find(name);
-  if (why !== null || isUser) return why;
+  if (why !== null || isOwner) return why;
   return MODULE.test(toComparableName(name)) ? FILES.find(name) : null;
 }
 

@@ -17,6 +17,7 @@ import { writeOutput } from './streams.ts';
 export const erase: Command = {
   summary: 'Show what erasing a user would remove; with --yes, erase the user.',
   flags: {
+    space: { value: null, summary: 'The id is that of a space.' },
     yes: { value: null, summary: 'Erase the user. Nothing brings the memory back.' },
     'remove-copies': {
       value: null,
@@ -31,14 +32,20 @@ export const erase: Command = {
 async function run(context: CommandContext): Promise<void> {
   if (context.argument === null) throw new StartError('erase needs a user id.');
   const loaded = await loadConfig(context);
-  const userId = parseUserId(context.argument);
   const { flags } = context;
+  const id = parseUserId(context.argument);
+  const owner = flags.has('space') ? { spaceId: id } : { userId: id };
   const removeCopies = flags.has('remove-copies');
-  const request = { confirm: userId, dryRun: !flags.has('yes'), removeCopies };
+  const request = { confirm: id, dryRun: !flags.has('yes'), removeCopies };
   const answer = await workOnMemory<EraseAnswer>(loaded, {
-    there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/erase`, request),
+    there: (server) =>
+      server.ask(
+        'POST',
+        `${flags.has('space') ? 'spaces' : 'users'}/${encodeURIComponent(id)}/erase`,
+        request,
+      ),
     here: ({ storage }) =>
-      onCore(loaded, { storage }, (core) => core.erasures.erase(userId, request, NOBODY)),
+      onCore(loaded, { storage }, (core) => core.erasures.erase(owner, request, NOBODY)),
   });
   const isJson = flags.has('json');
   const text = isJson ? JSON.stringify(answer, null, 2) : toReceipt(answer).join('\n');
@@ -49,12 +56,23 @@ async function run(context: CommandContext): Promise<void> {
 }
 
 function toReceipt(answer: EraseAnswer): string[] {
-  const { dryRun, userId, erasedAt, erasedBefore, tables, auditRows, left, chainHead, readers } =
-    answer;
+  const {
+    dryRun,
+    userId,
+    spaceId,
+    erasedAt,
+    erasedBefore,
+    tables,
+    auditRows,
+    left,
+    chainHead,
+    readers,
+  } = answer;
+  const whose = userId ?? `the space ${spaceId ?? ''}`;
   const rows = (counts: EraseAnswer['tables']) =>
     Object.entries(labelRows(counts)).map(([label, count]) => `  ${label.padEnd(33)}${count}`);
   return [
-    dryRun ? `Would erase ${userId}:` : `Erased ${userId} at ${erasedAt ?? ''}:`,
+    dryRun ? `Would erase ${whose}:` : `Erased ${whose} at ${erasedAt ?? ''}:`,
     ...(erasedBefore === null
       ? []
       : [`It was erased before, at ${erasedBefore}: the audit has that receipt.`]),

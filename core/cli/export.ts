@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExportSelection } from '../archive/export.ts';
 import { isExportFolder, writeFolder } from '../archive/folder.ts';
 import { readArchive } from '../archive/read.ts';
+import type { ScopeKey } from '../contracts/records.ts';
+import { ownerOf, toFilteredScope, toOwner } from '../files/paths.ts';
 import { loadConfig } from '../config/index.ts';
 import { moveToItsPlace } from './backup.ts';
 import { preparePartial } from '../maintenance/temporary-folders.ts';
@@ -39,6 +41,7 @@ export const exportCommand: Command = {
       summary: 'git: a repository, or in a file a git fast-import stream; a commit per revision.',
     },
     user: { value: 'userId', summary: 'Only the memory of this user.' },
+    space: { value: 'spaceId', summary: 'Only the memory of this space.' },
     watch: { value: null, summary: 'Keep writing changes into the folder.' },
     force: { value: null, summary: 'Replace the file when it exists.' },
   },
@@ -48,7 +51,8 @@ export const exportCommand: Command = {
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const target = resolve(context.cwd, context.argument ?? '');
-  const userId = context.flags.get('user') ?? null;
+  const owner = { userId: context.flags.get('user'), spaceId: context.flags.get('space') };
+  const scope = toFilteredScope(owner);
   const isWatching = context.flags.has('watch');
   const isForced = context.flags.has('force');
   const isGit = context.flags.has('format');
@@ -69,14 +73,14 @@ async function run(context: CommandContext): Promise<void> {
   }
   process.umask(0o077);
   await carryMemory(loaded, { mayCreate: false }, async (carrier) => {
-    const selection = { userId, history: true, format: isGit ? 'git' : 'archive' } as const;
+    const selection = { ...owner, history: true, format: isGit ? 'git' : 'archive' } as const;
     if (isFile) return await writeExport(carrier, selection, { target, isForced });
     if (isGit) return await writeRepository(await carrier.export(selection), target);
     if (isWatching && !carrier.isShared) {
       throw new StartError('--watch needs a running service: nothing else changes this database.');
     }
-    if (isWatching) await watch(carrier, { target, userId });
-    else await writeOut(carrier, { target, userId });
+    if (isWatching) await watch(carrier, { target, scope });
+    else await writeOut(carrier, { target, scope });
   });
 }
 
@@ -111,22 +115,29 @@ async function writeExport(
 /** Writes the folder, and returns the files that were left out; `known` ones are not named again. */
 async function writeOut(
   carrier: MemoryCarrier,
-  { target, userId }: { target: string; userId: string | null },
+  { target, scope }: { target: string; scope: ScopeKey | null },
   known?: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
-  const source = await carrier.export({ userId, history: false });
+  const source = await carrier.export({ ...toSelected(scope), history: false });
   const archive = readArchive(() => source, { maxFileBytes: Infinity, now: Date.now() });
   const report = reportFolder('files', known);
-  const files = await writeFolder(target, archive, { userId, ...report });
+  const files = await writeFolder(target, archive, {
+    userId: scope === null ? null : ownerOf(scope),
+    ...report,
+  });
   const more = countLeftOut(report.leftOut.size);
   writeOutput(`The memory was exported to ${target}: ${files} files.${more}\n`);
   return report.leftOut;
 }
 
+function toSelected(scope: ScopeKey | null): Pick<ExportSelection, 'userId' | 'spaceId'> {
+  return scope === null ? {} : toOwner(scope);
+}
+
 /** Writes the folder, and again after each change, until the process is told to stop. */
 async function watch(
   carrier: MemoryCarrier,
-  { target, userId }: { target: string; userId: string | null },
+  { target, scope }: { target: string; scope: ScopeKey | null },
 ): Promise<void> {
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
@@ -135,8 +146,8 @@ async function watch(
   let leftOut: ReadonlySet<string> = new Set();
   while (!stopped.signal.aborted) {
     // Read before the files: a change between the two is written again.
-    const mark = await carrier.mark(userId);
-    if (mark !== written) leftOut = await writeOut(carrier, { target, userId }, leftOut);
+    const mark = await carrier.mark(scope);
+    if (mark !== written) leftOut = await writeOut(carrier, { target, scope }, leftOut);
     written = mark;
     await sleep(WATCH_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }

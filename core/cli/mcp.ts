@@ -5,6 +5,8 @@ import { importPlugin } from '../config/factories.ts';
 import { nearest } from '../config/nearest.ts';
 import type { ToolRunner } from '../contracts/tool.ts';
 import { describeError } from '../describe-error.ts';
+import { parseSpaceLine } from '../access/spaces.ts';
+import type { NamedSpace } from '../schemas/tools.ts';
 import { parseActor } from '../files/actor.ts';
 import { parseUserId } from '../files/paths.ts';
 import { checkToolPrefix } from '../schemas/tool-prefix.ts';
@@ -21,6 +23,7 @@ interface McpModule {
     tools: ToolRunner,
     options: {
       userId: string;
+      spaces?: readonly NamedSpace[];
       actor?: string;
       tools?: readonly string[];
       toolPrefix?: string;
@@ -41,6 +44,10 @@ export const mcp: Command = {
   summary: 'Serve one user’s memory over MCP on standard input and output.',
   flags: {
     user: { value: 'id', summary: 'Whose memory it is. Required.' },
+    spaces: {
+      value: 'spaces',
+      summary: 'Spaces that the client may use, as in acme:write,docs:read; default none.',
+    },
     actor: { value: 'name', summary: 'Who reads and writes, in the access log; default agent.' },
     tools: { value: 'names', summary: 'Offer only these tools, with commas; default all usable.' },
     'tool-prefix': {
@@ -93,6 +100,7 @@ async function run(context: CommandContext): Promise<void> {
 /** What the flags say: for whom, and which tools. */
 interface Served {
   userId: string;
+  spaces?: readonly NamedSpace[];
   actor?: string;
   tools?: readonly string[];
   toolPrefix?: string;
@@ -104,12 +112,14 @@ function parseServed(flags: ReadonlyMap<string, string>): Served {
   if (user === undefined) {
     throw new ConfigError(null, 'mcp needs --user=<id>: it serves the memory of one user.');
   }
+  const spaces = flags.get('spaces');
   const actor = flags.get('actor');
   const tools = flags.get('tools');
   const toolPrefix = flags.get('tool-prefix');
   if (toolPrefix !== undefined) orRefuse('tool-prefix', () => checkToolPrefix(toolPrefix));
   return {
     userId: orRefuse('user', () => parseUserId(user)),
+    ...(spaces === undefined ? {} : { spaces: orRefuse('spaces', () => parseSpaceLine(spaces)) }),
     ...(actor === undefined ? {} : { actor: orRefuse('actor', () => parseActor(actor)) }),
     ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
     ...(toolPrefix === undefined ? {} : { toolPrefix }),

@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
-import { parseUserId, toScope } from '../files/paths.ts';
+import type { ScopeKey } from '../contracts/records.ts';
+import { toOwner } from '../files/paths.ts';
 import type { ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
 import type { FolderOptions } from '../archive/folder.ts';
@@ -21,7 +22,7 @@ export interface MemoryCarrier {
   export(selection: ExportSelection): Promise<Readable>;
   import(file: string, options: Omit<ImportSource, 'caller'>): Promise<Imported>;
   /** A text that each write, erasure and import changes: the ids of the newest of them. */
-  mark(userId: string | null): Promise<string>;
+  mark(scope: ScopeKey | null): Promise<string>;
   /** Whether others can change the memory meanwhile. */
   isShared: boolean;
 }
@@ -77,8 +78,7 @@ function carryHere({ archive, storage }: Core, { isShared }: { isShared: boolean
     export: (selection) => archive.export(selection, null),
     import: (file, options) =>
       archive.import(() => createReadStream(file), { ...options, caller: null }),
-    async mark(userId) {
-      const scope = userId === null ? null : toScope(parseUserId(userId));
+    async mark(scope) {
       const page = { limit: NEWEST, order: 'desc', after: null } as const;
       const written = await storage.revisions.list({ scope }, page);
       const marks = ACTS.map((action) => storage.audit.list({ action }, page));
@@ -90,24 +90,28 @@ function carryHere({ archive, storage }: Core, { isShared }: { isShared: boolean
 
 function carryThere(server: RunningServer): MemoryCarrier {
   return {
-    export({ userId, history, format = 'archive' }) {
-      const query = toQuery({ history: String(history), format, userId });
+    export({ userId = null, spaceId = null, history, format = 'archive' }) {
+      const query = toQuery({ history: String(history), format, userId, spaceId });
       return server.stream('GET', `export?${query}`);
     },
     async import(file, { onExisting, dryRun, from = null, userId = null }) {
       const query = toQuery({ onExisting, dryRun: String(dryRun), from, userId });
       return readLines(await server.stream('POST', `import?${query}`, createReadStream(file)));
     },
-    async mark(userId) {
+    async mark(scope) {
       const list = (path: string, filter: Record<string, string | null>) => {
         const query = toQuery({ limit: String(NEWEST), ...filter });
         return server.ask<{ items: { id: string }[] }>('GET', `${path}?${query}`);
       };
       const marks = ACTS.map((action) => list('audit', { action }));
-      return toMark([await list('revisions', { userId }), ...(await Promise.all(marks))]);
+      return toMark([await list('revisions', toOwnerQuery(scope)), ...(await Promise.all(marks))]);
     },
     isShared: true,
   };
+}
+
+function toOwnerQuery(scope: ScopeKey | null): Record<string, string | null> {
+  return scope === null ? {} : { ...toOwner(scope) };
 }
 
 /** More than one: a write of another user may get its id earlier and be committed later. */

@@ -10,6 +10,7 @@ import type { AdminAudit } from '../schemas/audit.ts';
 import type { AdminEvent } from '../schemas/events.ts';
 import type { AdminFile } from '../schemas/files.ts';
 import type { AdminRevision } from '../schemas/revisions.ts';
+import type { AdminSpace } from '../schemas/spaces.ts';
 import type { AdminUser } from '../schemas/users.ts';
 
 export type { AccessAction, AccessOutcome } from '../schemas/access.ts';
@@ -17,8 +18,11 @@ export type { LineRange } from '../schemas/shapes.ts';
 export type { SpanAttributes, SpanKind } from '../schemas/events.ts';
 export type { RevisionAction } from '../schemas/revisions.ts';
 
-/** What a memory file belongs to: `u:<userId>` for a user's memory, `s` for the shared one. */
-export type ScopeKey = 's' | `u:${string}`;
+/**
+ * What a memory file belongs to: `u:<userId>` for a user's memory, `s:<spaceId>` for that of a space, `s` for
+ * the shared one. Only core/files/paths.ts takes one apart.
+ */
+export type ScopeKey = 's' | `s:${string}` | `u:${string}`;
 
 /** A memory file's place: its scope, and its path inside the scope (`profile.md`). */
 export interface FileKey {
@@ -31,7 +35,7 @@ export interface FileKey {
  * among them: a record has its path inside a {@link ScopeKey}.
  */
 export type Stored<Answer> = {
-  [Field in Exclude<keyof Answer, 'path' | 'virtualPath' | 'userId'>]: Field extends
+  [Field in Exclude<keyof Answer, 'path' | 'virtualPath' | 'userId' | 'spaceId'>]: Field extends
     'at' | `${string}At`
     ? number | Extract<Answer[Field], null>
     : Answer[Field];
@@ -73,6 +77,22 @@ export interface ScopeState {
   holdKind: HoldRecord['kind'] | null;
   /** Whether files may lack the hash that `RevisionStore.cover` adds. */
   uncovered: boolean;
+  /** Of a space: since when it is read-only, and the most files it may have; else `null`. */
+  archivedAt: number | null;
+  quota: number | null;
+}
+
+/** What operators say of a space, but for what {@link ScopeState} has of it. */
+export interface SpaceRecord extends Pick<
+  Stored<AdminSpace>,
+  'name' | 'description' | 'metadata' | 'dream' | 'exclusivePaths' | 'createdAt' | 'version'
+> {
+  scope: ScopeKey;
+}
+
+/** A space with the figures of its memory. */
+export interface SpaceListing extends Stored<AdminSpace> {
+  scope: ScopeKey;
 }
 
 /** Why the writes of a scope wait: work of an operator that takes several transactions. */
@@ -87,9 +107,9 @@ export interface HoldRecord {
   details: Record<string, unknown>;
 }
 
-/** Whose writes are stopped: those of one user's memory and calls, those of an actor or with a key, or all. */
+/** Whose writes are stopped: of one user's memory and calls, of a space, of an actor, with a key, or all. */
 export type FreezeTarget =
-  { userId: string } | { actor: string } | { keyId: string } | { all: true };
+  { userId: string } | { spaceId: string } | { actor: string } | { keyId: string } | { all: true };
 
 /** Writes that an operator has stopped for a while. */
 export interface FreezeRecord {

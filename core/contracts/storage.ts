@@ -23,6 +23,8 @@ import type {
   RollupRecord,
   ScopeKey,
   ScopeState,
+  SpaceListing,
+  SpaceRecord,
   UserListing,
 } from './records.ts';
 import type { KeyRecord } from './access.ts';
@@ -165,6 +167,8 @@ export interface MutateRequest {
   settings?: readonly string[];
   /** Ids of named keys. */
   keys?: readonly string[];
+  /** Spaces whose settings are read. They are among `scopes`. */
+  spaces?: readonly ScopeKey[];
   /** Ids of audit rows that are to be replaced. */
   audit?: readonly string[];
   /** Past versions of a file, read with their steps. The file is among `files`. */
@@ -222,6 +226,8 @@ export interface Current {
   setting(key: string): { value: unknown } | null;
   key(id: string): KeyRecord | null;
   audit(id: string): AuditRecord | null;
+  /** The settings of a space; `null` if it was neither created nor written. */
+  space(scope: ScopeKey): SpaceRecord | null;
   /**
    * The database's clock in milliseconds, when the leases of the request were read. Throws `INTERNAL`
    * for a request that names none.
@@ -258,6 +264,8 @@ export interface Changes {
   /** New rows, and whole new states of those that the request names. */
   audit?: readonly AuditRecord[];
   runs?: RunRowChanges;
+  /** Whole new settings of spaces. Those of a space that the request does not name are added if it has none. */
+  spaces?: readonly SpaceRecord[];
   /** Leases to write, and to remove (`null`). */
   leases?: readonly { name: string; lease: LeaseRecord | null }[];
   /** Settings to write, and to remove (`null`). */
@@ -317,6 +325,11 @@ export interface FileStore {
     filter: { contains?: string | null },
     page: PageRequest,
   ): Promise<PageResult<UserListing>>;
+  /** Admin: spaces that were created or written, by id, or the one of a scope. */
+  listSpaces(
+    filter: { contains?: string | null; scope?: ScopeKey | null },
+    page: PageRequest,
+  ): Promise<PageResult<SpaceListing>>;
   /** How many files have a stale search index. */
   countBehind(): Promise<number>;
 }
@@ -447,8 +460,10 @@ export interface RevisionStore {
 /** Which accesses are listed. */
 export interface AccessFilter
   extends TimeFilter, Filter<Omit<AccessRecord, 'id' | 'at' | 'fileNo' | 'path' | 'rank'>> {
-  /** What was done for a user: in that user's scope, and in shared memory. */
+  /** What was done for a user: in that user's scope, in shared memory and in spaces. */
   userId?: string | null;
+  /** With `userId`: leaves out the user's own memory. */
+  isElsewhere?: boolean | null;
   path?: FileKey | null;
   /** Physical prefix. */
   prefix?: string | null;
@@ -583,12 +598,12 @@ export interface ObservationStore {
   listEvents(filter: EventFilter, page: PageRequest): Promise<PageResult<EventRecord>>;
   /**
    * Counts the accesses that went well, listings aside. Looks at the newest `limit` rows of the
-   * range (for a user: as many in shared memory), or at those before the row `before`. Where older
+   * range (for a user: as many in shared memory and spaces), or at those before the row `before`. Where older
    * ones were left out, `from` is the time of the oldest of them, and `next` its id, to go on
    * before; else both are `null`.
    */
   countAccesses(
-    filter: Pick<AccessFilter, 'userId' | 'tool'> & {
+    filter: Pick<AccessFilter, 'scope' | 'tool'> & {
       since: number;
       until: number;
       before?: string | null;

@@ -17,7 +17,7 @@ import type { ContextArguments, ContextResult } from '../schemas/memory-tools/co
 import type { RememberArguments, RememberResult } from '../schemas/memory-tools/remember.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ApiKey } from './access.ts';
-import type { ListedTool, ToolContext } from '../schemas/tools.ts';
+import type { ListedTool, NamedSpace, ToolContext } from '../schemas/tools.ts';
 import type { SpanAttributes, SpanKind } from './records.ts';
 
 export type {
@@ -26,6 +26,7 @@ export type {
   PatchEdit,
   WriteResult,
 } from '../schemas/memory-tools/files.ts';
+export type { NamedSpace } from '../schemas/tools.ts';
 export type { FindArguments, FoundPassage } from '../schemas/memory-tools/find.ts';
 
 /** Plain JSON Schema (draft 2020-12), as every framework takes it. */
@@ -81,6 +82,8 @@ export type ToolDescription = Omit<ListedTool, 'destructive' | 'idempotent'> &
 export interface Caller {
   /** `null` for the admin, and for work on shared memory alone. */
   userId: string | null;
+  /** The spaces that the call may use, by id. Absent: none. */
+  spaces?: readonly NamedSpace[] | undefined;
   actor: string;
   /** The operator who writes, where the actor is `admin`. */
   operator?: string | null | undefined;

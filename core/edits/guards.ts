@@ -1,6 +1,5 @@
-import { MemoryError } from '../errors.ts';
 import { findLinks } from '../files/links.ts';
-import { parseUserId, parseVirtualPath, isUserPath, belowUser } from '../files/paths.ts';
+import { isVirtualPath, isUserPath, belowUser } from '../files/paths.ts';
 import { finish } from '../time/pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank } from './markdown.ts';
@@ -42,7 +41,6 @@ export interface GuardContext {
 /** A rule of form: why the operation is refused, or `null`. What may take long yields now and then. */
 export type Guard = (context: GuardContext) => string | null | Generator<null, string | null>;
 
-const ANYONE = parseUserId('anyone');
 const HEADING_LENGTH = 60;
 /** Of the files that an entry of the catalog links to, so many characters are looked through. */
 const LINKED_CHARACTERS = 1_000_000;
@@ -263,14 +261,7 @@ export function* findNewSpecifics(
 }
 
 function isOwnPath(path: string): boolean {
-  if (!isUserPath(path)) return false;
-  try {
-    parseVirtualPath(path, ANYONE);
-    return true;
-  } catch (error) {
-    if (error instanceof MemoryError) return false;
-    throw error;
-  }
+  return isUserPath(path) && isVirtualPath(path);
 }
 
 /** No line ends, no control characters, and none that hide or turn text; emoji and Persian have joiners. */

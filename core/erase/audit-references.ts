@@ -3,7 +3,8 @@ import type { Storage } from '../contracts/storage.ts';
 import type { ErasureStore } from '../contracts/erasure.ts';
 import { isUuid } from '../ids/ids.ts';
 import { readRows } from '../lists/page.ts';
-import { ownerOf, userFolder } from '../files/paths.ts';
+import { homeOf, labelOf, ownerOf, toOwner } from '../files/paths.ts';
+import { toEraseAction } from './receipt.ts';
 
 /** Rows that one transaction reads. */
 const PAGE = 200;
@@ -20,13 +21,12 @@ export async function eraseAuditReferences(
   scope: ScopeKey,
   ownIds: ReadonlySet<string>,
 ): Promise<number> {
-  const userId = ownerOf(scope);
   let changed = 0;
   let after: string | null = null;
   do {
     const page: Awaited<ReturnType<ErasureStore['changeAudit']>> = await erasure.changeAudit(
       { after, limit: PAGE },
-      (row) => eraseFromRow(row, { userId, ownIds }),
+      (row) => eraseFromRow(row, { scope, ownIds }),
     );
     changed += page.changed;
     after = page.next;
@@ -34,23 +34,24 @@ export async function eraseAuditReferences(
   return changed;
 }
 
-/** The row without the user; `null` where it does not name the user. */
+/** The row without the owner; `null` where it does not name the owner. */
 function eraseFromRow(
   row: AuditRecord,
-  { userId, ownIds }: { userId: string; ownIds: ReadonlySet<string> },
+  { scope, ownIds }: { scope: ScopeKey; ownIds: ReadonlySet<string> },
 ): AuditRecord | null {
   const { action, target, details } = row;
-  if (action === 'users.erase' && target === userId) return null;
+  const label = labelOf(scope);
+  if (action === toEraseAction(scope) && target === label) return null;
   const id = idOf(target);
   const isOwnTarget =
-    isOwnPath(target, userId) ||
-    (target === userId && namesUser(action, target)) ||
+    isOwnPath(target, scope) ||
+    (target === label && namesUser(action, target)) ||
     (id !== null && ownIds.has(id));
-  // What else such a row says, as a reason or a diff, is about the user too.
+  // What else such a row says, as a reason or a diff, is about the owner too.
   if (isOwnTarget) return { ...row, target: ERASED, details: { erased: true } };
-  const next = toErased(details, userId) as AuditRecord['details'];
+  const next = toErased(details, scope) as AuditRecord['details'];
   if (JSON.stringify(next) === JSON.stringify(details)) return null;
-  // The id of a row that names the user may be that of a revision which is pruned.
+  // The id of a row that names the owner may be that of a revision which is pruned.
   return { ...row, target: id === null ? target : ERASED, details: next };
 }
 
@@ -86,22 +87,28 @@ function namesUser(action: string, target: string): boolean {
   return target !== 'all' || !/^(?:memory|revisions|index|backup)\./.test(action);
 }
 
-function isOwnPath(text: string, userId: string): boolean {
-  return text.startsWith(userFolder(userId)) || text.startsWith(`/v1/admin/users/${userId}/`);
+function isOwnPath(text: string, scope: ScopeKey): boolean {
+  const home = homeOf(scope);
+  return text.startsWith(home) || text.startsWith(`/v1/admin/${home}`);
 }
 
-/** The fields of audit details that hold user ids. */
-const USER_FIELDS = ['userId', 'users'];
+/** The fields of audit details that hold ids of users, and of spaces. */
+const ID_FIELDS = { user: ['userId', 'users'], space: ['spaceId', 'spaces'] };
 
-/** The value of a field without the user; an object that names the user loses its other fields. */
-function toErased(value: unknown, userId: string, field = ''): unknown {
+/** The value of a field without the owner; an object that names the owner loses its other fields. */
+function toErased(value: unknown, scope: ScopeKey, field = ''): unknown {
   const isOwn = (text: unknown, name: string) =>
-    typeof text === 'string' &&
-    (isOwnPath(text, userId) || (text === userId && USER_FIELDS.includes(name)));
+    typeof text === 'string' && (isOwnPath(text, scope) || isOwnId(text, name, scope));
   if (isOwn(value, field)) return ERASED;
-  if (Array.isArray(value)) return value.map((member) => toErased(member, userId, field));
+  if (Array.isArray(value)) return value.map((member) => toErased(member, scope, field));
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value);
   if (fields.some(([name, one]) => isOwn(name, '') || isOwn(one, name))) return { erased: true };
-  return Object.fromEntries(fields.map(([name, one]) => [name, toErased(one, userId, name)]));
+  return Object.fromEntries(fields.map(([name, one]) => [name, toErased(one, scope, name)]));
+}
+
+function isOwnId(text: string, field: string, scope: ScopeKey): boolean {
+  const { spaceId } = toOwner(scope);
+  const fields = spaceId === null ? ID_FIELDS.user : ID_FIELDS.space;
+  return text === ownerOf(scope) && fields.includes(field);
 }

@@ -16,7 +16,8 @@ import { addCounts, ErasureProgress, type Progress } from './progress.ts';
 import { findReaders } from './readers.ts';
 import { listLimits, toReaders } from './receipt.ts';
 import { DATABASE_FILE, type Rewriter } from './rewriter.ts';
-import { ownerOf } from '../files/paths.ts';
+import { toEraseAction } from './receipt.ts';
+import { labelOf, toOwner } from '../files/paths.ts';
 
 /** The parts that erasing a memory needs. */
 export interface EraseParts {
@@ -67,7 +68,7 @@ export async function eraseMemory(parts: EraseParts, work: EraseWork): Promise<E
   const { state } = progress;
   return {
     dryRun: false,
-    userId: ownerOf(scope),
+    ...toOwner(scope),
     erasedAt: toTime(at),
     erasedBefore: toTimeOrNull(state.erasedBefore),
     tables: addCounts(state.tables, removed),
@@ -87,7 +88,7 @@ async function eraseReferences(
   { erasure, hold }: EraseWork,
   { progress, ownIds }: { progress: ErasureProgress; ownIds: ReadonlySet<string> },
 ): Promise<void> {
-  await eraseFreezeReasons(storage, ownerOf(hold.scope));
+  await eraseFreezeReasons(storage, hold.scope);
   const changed = await eraseAuditReferences(erasure, hold.scope, ownIds);
   if (changed > 0) await progress.save({ auditRows: progress.state.auditRows + changed });
 }
@@ -117,8 +118,8 @@ async function endErasure(
 ): ReturnType<ErasureStore['end']> {
   const { auditRows, chainHead } = state;
   const audit = toAuditRecord(ids, {
-    action: 'users.erase',
-    target: ownerOf(hold.scope),
+    action: toEraseAction(hold.scope),
+    target: labelOf(hold.scope),
     details: {},
     ...caller,
   });

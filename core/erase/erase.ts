@@ -9,11 +9,11 @@ import type { AuditCaller } from '../contracts/plugin.ts';
 import { createHeldWork } from '../files/held-work.ts';
 import { memoryHeld } from '../files/hold.ts';
 import { LOOK_MS } from '../files/known-erasures.ts';
-import { parseUserId, toScope, ownerOf } from '../files/paths.ts';
+import { labelOf, type OwnerId, ownerOf, toOwner, toScope } from '../files/paths.ts';
 import { requireErasure } from '../history/redact.ts';
 import { NOBODY, toAuditRecord } from '../telemetry/audit.ts';
 import { eraseMemory, type EraseParts } from './erase-memory.ts';
-import { previewErasure, readChainHead } from './receipt.ts';
+import { previewErasure, readChainHead, toEraseAction } from './receipt.ts';
 
 /** Erasures of users. */
 export interface Erasures {
@@ -22,7 +22,7 @@ export interface Erasures {
    * it lasts, all calls for the user get `MEMORY_HELD`. If the process dies meanwhile, the service
    * goes on after its next start, or when the same erasure is asked for again.
    */
-  erase(userId: string, request: EraseRequest, caller: AuditCaller): Promise<EraseAnswer>;
+  erase(owner: OwnerId, request: EraseRequest, caller: AuditCaller): Promise<EraseAnswer>;
   /** Goes on with erasures that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the erasure under way to end its batch. */
@@ -61,11 +61,10 @@ export function createErasures(
   }
 
   return {
-    async erase(givenId, { confirm, dryRun = false, removeCopies = false }, caller) {
-      const userId = parseUserId(givenId);
-      const scope = toScope(userId);
-      if (confirm !== userId) {
-        throw invalidField('/confirm', 'must be the user id again', 'confirm');
+    async erase(owner, { confirm, dryRun = false, removeCopies = false }, caller) {
+      const scope = toScope(owner);
+      if (confirm !== ownerOf(scope)) {
+        throw invalidField('/confirm', 'must be the id again', 'confirm');
       }
       const erasure = requireErasure(storage);
       const held = (await heldWork.list()).find((hold) => hold.scope === scope);
@@ -118,8 +117,8 @@ async function begin(
     },
   };
   const audit = toAuditRecord(ids, {
-    action: 'users.erase',
-    target: ownerOf(scope),
+    action: toEraseAction(scope),
+    target: labelOf(scope),
     details: { step: 'begin' },
     ...caller,
   });
@@ -130,9 +129,8 @@ async function begin(
 
 /** Throws `FILE_NOT_FOUND` for a user of whom there is nothing, and never was. */
 async function checkKnown(erasure: ErasureStore, scope: ScopeKey): Promise<void> {
-  const userId = ownerOf(scope);
   if (Object.keys(await erasure.count(scope)).length > 0) return;
   if ((await erasure.erasedAt(scope)) !== null) return;
-  const message = `There never was any memory of ${userId}.`;
-  throw new MemoryError('FILE_NOT_FOUND', message, { details: { userId } });
+  const message = `There never was any memory of ${labelOf(scope)}.`;
+  throw new MemoryError('FILE_NOT_FOUND', message, { details: { ...toOwner(scope) } });
 }

@@ -1,3 +1,5 @@
+import type { ScopeKey } from '../contracts/records.ts';
+import { toScope } from '../files/paths.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { FREEZE_PREFIX, fromFreezeSetting, toFreezeSetting } from '../files/freeze.ts';
 
@@ -10,7 +12,7 @@ const ERASED = 'erased';
  */
 export async function eraseFreezeReasons(
   storage: Pick<Storage, 'config' | 'mutate'>,
-  userId: string,
+  scope: ScopeKey,
 ): Promise<void> {
   const settings = Object.keys(await storage.config.entries(FREEZE_PREFIX));
   if (settings.length === 0) return;
@@ -18,7 +20,9 @@ export async function eraseFreezeReasons(
     const freezes = settings.flatMap(
       (key) => fromFreezeSetting(key, current.setting(key)?.value) ?? [],
     );
-    const own = freezes.filter(({ target }) => 'userId' in target && target.userId === userId);
+    const own = freezes.filter(
+      ({ target }) => ('userId' in target || 'spaceId' in target) && toScope(target) === scope,
+    );
     const changed = own.map((freeze) => toFreezeSetting({ ...freeze, reason: ERASED }));
     return { result: null, writes: 0, changes: { settings: changed } };
   });

@@ -1,7 +1,7 @@
 import type { ErasedReader } from '../contracts/admin.ts';
 import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { toPhysicalPath, toUserId, SHARED } from '../files/paths.ts';
+import { homeOf, toPhysicalPath, toUserId } from '../files/paths.ts';
 import { listReadBefore } from '../history/read-before.ts';
 import { readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
@@ -48,6 +48,11 @@ export async function findReaders(
     }
   };
 
+  const toAnswer = () => ({
+    readers: [...readers.values()].sort((one, other) => (one.path < other.path ? -1 : 1)),
+    isComplete,
+  });
+
   // Files that were moved to shared memory.
   await each(
     (page) => revisions.list({ scope, action: 'move' }, page),
@@ -77,18 +82,18 @@ export async function findReaders(
     );
   });
 
-  // What was written to shared memory for the user, without such a link.
+  // What was written to shared memory and to spaces for the user, without such a link.
   const userId = toUserId(scope);
-  const writes = { scope: SHARED, userId, action: 'write', outcome: 'ok' } as const;
+  if (userId === null) return toAnswer();
+  const writes = { userId, isElsewhere: true, action: 'write', outcome: 'ok' } as const;
   await each(listAccess(writes), async ({ revisionId }) => {
     const revision = revisionId === null ? null : await revisions.get(revisionId);
     if (revision === null) return;
     const read = await listReadBefore(log, revision);
-    const own = read.find(({ path }) => path.startsWith(`users/${userId ?? ''}/`));
+    const own = read.find(({ path }) => path.startsWith(homeOf(scope)));
     if (own !== undefined) add(revision, own.probably);
   });
-  const list = [...readers.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
-  return { readers: list, isComplete };
+  return toAnswer();
 }
 
 /** Whether the access log begins with the history: else its first rows have expired, or are elsewhere. */

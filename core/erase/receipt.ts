@@ -8,7 +8,7 @@ import { toTimeOrNull } from '../time/time.ts';
 import { listCopies } from './copies.ts';
 import type { Progress } from './progress.ts';
 import { findReaders } from './readers.ts';
-import { ownerOf } from '../files/paths.ts';
+import { toOwner } from '../files/paths.ts';
 
 const KEEPS = [
   'The user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
@@ -33,7 +33,7 @@ export async function previewErasure(
   const readers = await findReaders(storage, scope);
   return {
     dryRun: true,
-    userId: ownerOf(scope),
+    ...toOwner(scope),
     erasedAt: null,
     tables,
     auditRows: 0,
@@ -62,6 +62,11 @@ export async function readChainHead(storage: Storage, scope: ScopeKey): Promise<
     const result = state.revisions === 0 ? null : chainHeadOf(state);
     return { result, writes: 0, changes: {} };
   });
+}
+
+/** What the audit calls an erasure. */
+export function toEraseAction(scope: ScopeKey): 'users.erase' | 'spaces.erase' {
+  return toOwner(scope).spaceId === null ? 'users.erase' : 'spaces.erase';
 }
 
 /** The readers that a receipt lists. */

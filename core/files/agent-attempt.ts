@@ -4,7 +4,7 @@ import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
-import { parseUserId, parseVirtualPath, toVirtualPath } from './paths.ts';
+import { parseVirtualPath, type Reach, toVirtualPath } from './paths.ts';
 
 /** Parses the paths of a call and runs it; a refusal leaves an access row of the refused file. */
 export type Attempt = <R>(
@@ -16,8 +16,8 @@ export type Attempt = <R>(
 interface AttemptDependencies {
   ids: IdSource;
   accessQueue: AccessQueue;
-  /** Throws `READ_ONLY_SCOPE` for a file that only the admin may change. */
-  checkWritable(key: FileKey): void;
+  /** Throws `READ_ONLY_SCOPE` for a file that the caller may not change. */
+  checkWritable(key: FileKey, reach: Reach): void;
 }
 
 /** Creates the frame of what an agent does with files that it names. */
@@ -25,8 +25,8 @@ export function createAttempt(deps: AttemptDependencies): Attempt {
   return async ({ paths, action, call }, run) => {
     const keys: FileKey[] = [];
     try {
-      for (const path of paths) keys.push(parseVirtualPath(path, parseUserId(call.userId)));
-      if (action === 'write') keys.forEach((key) => deps.checkWritable(key));
+      for (const path of paths) keys.push(parseVirtualPath(path, call));
+      if (action === 'write') keys.forEach((key) => deps.checkWritable(key, call));
       return await run(...keys);
     } catch (error) {
       const named = error instanceof MemoryError ? error.details?.['path'] : undefined;

@@ -1,4 +1,4 @@
-import type { FileService, ListedFile } from '../contracts/tool.ts';
+import type { FileService, ListedFile, ToolCall } from '../contracts/tool.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids/ids.ts';
@@ -9,13 +9,7 @@ import { formatLines } from '../telemetry/shown-lines.ts';
 import { toTime } from '../time/time.ts';
 import type { Attempt } from './agent-attempt.ts';
 import { checkLineRange, sliceLines } from './content.ts';
-import {
-  fileNotFound,
-  parseUserId,
-  parseVirtualPrefix,
-  type PathPrefix,
-  toVirtualPath,
-} from './paths.ts';
+import { fileNotFound, parseVirtualPrefix, type PathPrefix, toVirtualPath } from './paths.ts';
 
 /** Agents' reads of memory files. Each leaves an access row. */
 export type AgentReads = Pick<FileService, 'list' | 'read'>;
@@ -28,16 +22,15 @@ export function createAgentReads(
   const { storage } = deps;
   return {
     async list(args, call) {
-      const userId = parseUserId(call.userId);
-      // In path order: shared/ comes before user/.
-      const roots = parseVirtualPrefix(args.path, userId).sort((a, b) =>
+      // In path order: shared/ comes before spaces/, and that before user/.
+      const roots = parseVirtualPrefix(args.path, call).sort((a, b) =>
         a.scope < b.scope ? -1 : 1,
       );
       const { items: files, nextCursor } = await answerList(args, {
         list: 'memory_list',
         sort: 'path',
         defaultOrder: 'asc',
-        filters: { userId, path: args.path },
+        filters: { userId: call.userId, spaces: spacesOf(call), path: args.path },
         async read({ limit, after }) {
           if (after !== null && !isRootKey(after)) throw new MemoryError('INVALID_CURSOR');
           const span = call.trace.start('db.read', 'list files');
@@ -78,12 +71,17 @@ export function createAgentReads(
   };
 }
 
+/** In a cursor: it goes on over the same spaces. */
+function spacesOf({ spaces = [] }: ToolCall): string | undefined {
+  return spaces.length === 0 ? undefined : spaces.map(({ id }) => id).join(' ');
+}
+
 /** The key of a list of roots: scope and path. */
 function isRootKey(key: readonly (string | number)[]): boolean {
   return key.length === 2 && key.every((part) => typeof part === 'string');
 }
 
-/** Lists the files of one or two roots in path order. */
+/** Lists the files of roots in path order. */
 async function listRoots(
   storage: Storage,
   {

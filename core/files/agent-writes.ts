@@ -6,7 +6,7 @@ import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
 import { deletion, type Draft } from './draft.ts';
 import { applyPatch } from './patch.ts';
-import { toVirtualPath } from './paths.ts';
+import { toOwner, toVirtualPath } from './paths.ts';
 
 /** A file's whole new content, based on a version that its writer has read. */
 interface VersionedContent {
@@ -86,6 +86,10 @@ export function createAgentWrites(
           throw new MemoryError('INVALID_REQUEST', 'from and to are the same path.', {
             details: { issues: [{ path: '/to', message: 'must differ from from' }] },
           });
+        }
+        const isInSpace = [from, to].some(({ scope }) => toOwner(scope).spaceId !== null);
+        if (isInSpace && from.scope !== to.scope) {
+          throw invalidField('/to', 'must be in the same space as from', 'to');
         }
         return commit(writeOf(call, [from, to]), (draft) => moveFile(draft, { from, to }, args));
       }),

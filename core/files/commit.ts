@@ -9,12 +9,13 @@ import type {
 import type { Settings } from '../config/settings.ts';
 import type { RunCurrent, RunDecision, RunKey, RunKeys, RunRowChanges } from '../contracts/runs.ts';
 import type { Changes, Current, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
-import type { Span, ToolCall } from '../contracts/tool.ts';
+import type { Caller, Span, ToolCall } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
 import type { KnownErasures } from './known-erasures.ts';
-import { parseUserId, toScope } from './paths.ts';
+import { ownerOf, SHARED, toScopes } from './paths.ts';
 import type { InstanceIds } from '../ids/ids.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -88,17 +89,17 @@ export function createCommit(deps: CommitDependencies): Commit {
     // Counts refused writes too, since a repeated call makes the same writes in the same order.
     const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
     if (call !== undefined) writesOf.set(call, nth + 1);
-    const idempotency = toOpenKey(call, nth);
     const places = write.held === undefined ? write.keys : [...write.keys, write.held.hold];
     const written = places.map(({ scope }) => scope);
+    const idempotency = toOpenKey(call, { nth, written });
     const scopes = inLockOrder([...written, ...(idempotency === null ? [] : [idempotency.scope])]);
-    const owner = caller.userId === null ? null : toScope(parseUserId(caller.userId));
-    // Rows in shared memory name the user too, whose scope is not locked for them.
-    const unlocked = owner === null || scopes.includes(owner) ? null : owner;
+    // Rows in shared memory and in a space name the user, too, and what a call writes may come from any
+    // of its spaces: their scopes are not locked for it.
+    const unlocked = toOwnScopes(caller).filter((scope) => !scopes.includes(scope));
     const now = deps.now();
     const knownErasure = trace.knownErasure ?? deps.erasures.latest();
     const isFreezable = write.isOperators !== true;
-    if (isFreezable || unlocked !== null) await deps.erasures.refresh();
+    if (isFreezable || unlocked.length > 0) await deps.erasures.refresh();
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
@@ -119,10 +120,12 @@ export function createCommit(deps: CommitDependencies): Commit {
             return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
           }
           checkNotErased(current, scopes, knownErasure);
-          if (unlocked !== null) deps.erasures.checkUnlocked(unlocked, knownErasure);
+          for (const scope of unlocked) deps.erasures.checkUnlocked(scope, knownErasure);
           if (isFreezable) {
             deps.erasures.checkWrites({ ...caller, scopes: written }, { isCertain: true });
           }
+          // What was erased or redacted has to go from an archive, too.
+          if (write.past === undefined) checkArchived(current, written);
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {
@@ -178,6 +181,17 @@ export function createCommit(deps: CommitDependencies): Commit {
   };
 }
 
+/** Throws `READ_ONLY_SCOPE` for a space that an operator has archived. */
+function checkArchived(current: Current, scopes: Iterable<ScopeKey>): void {
+  for (const scope of scopes) {
+    if (current.scope(scope).archivedAt === null) continue;
+    const spaceId = ownerOf(scope);
+    throw new MemoryError('READ_ONLY_SCOPE', `The space ${spaceId} is archived.`, {
+      details: { spaceId, reason: 'archived' },
+    });
+  }
+}
+
 /** What a write locks and reads, apart from the scopes. */
 function toRequest(
   { keys, guards, run, past }: Pick<PlannedWrite<never>, 'keys' | 'guards' | 'run' | 'past'>,
@@ -214,6 +228,11 @@ function changeRun<R>(
   const { audit, user, run } = written.change(present, planned);
   const runs = { user, runs: run === undefined ? [] : [run] };
   return { runs, ...(audit === undefined ? {} : { audit }) };
+}
+
+/** The memories that the rows of a call may come from, shared memory aside. */
+function toOwnScopes({ userId, spaces }: Caller): ScopeKey[] {
+  return userId === null ? [] : toScopes({ userId, spaces }).filter((scope) => scope !== SHARED);
 }
 
 /** Each scope once, in one order for all writes, so that no two writes deadlock. */

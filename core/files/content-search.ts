@@ -9,7 +9,7 @@ import type {
   FoundFile,
 } from '../schemas/content-search.ts';
 import { toTime } from '../time/time.ts';
-import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
+import { toFilteredScope, toOwner, toPhysicalPath } from './paths.ts';
 import { takeEnd, takeStart } from '../encoding/take-text.ts';
 
 /** The most files and bytes that one page looks at. */
@@ -31,13 +31,13 @@ const CHARACTERS_BEFORE = 80;
  */
 export function createContentSearch(storage: Storage) {
   return async (query: ContentSearchQuery): Promise<ContentSearchAnswer> => {
-    const { q, userId } = query;
-    const scope = userId === undefined ? null : toScope(parseUserId(userId));
+    const { q, userId, spaceId } = query;
+    const scope = toFilteredScope({ userId, spaceId });
     const identity = {
       list: 'content-search',
       sort: 'path',
       defaultOrder: 'asc' as const,
-      filters: { q, userId },
+      filters: { q, userId, spaceId },
     };
     const { limit, after } = parsePage(query, identity);
     const words = toComparable(q).split(/\s+/).filter(Boolean);
@@ -100,11 +100,11 @@ async function* walkScope(
   }
 }
 
-function toFound(file: FileRecord): Pick<FoundFile, 'path' | 'userId' | 'version' | 'updatedAt'> {
+function toFound(file: FileRecord): Omit<FoundFile, 'matches' | 'lines'> {
   const { scope, version, updatedAt } = file;
   return {
     path: toPhysicalPath(file),
-    userId: toUserId(scope),
+    ...toOwner(scope),
     version,
     updatedAt: toTime(updatedAt),
   };

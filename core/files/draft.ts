@@ -18,7 +18,8 @@ import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { createScopeIds, type InstanceIds } from '../ids/ids.ts';
-import { fileNotFound, toPhysicalPath, toUserId, SHARED } from './paths.ts';
+import { newSpace } from '../access/spaces.ts';
+import { fileNotFound, SHARED, toOwner, toPhysicalPath, toUserId } from './paths.ts';
 import { NO_LINES } from '../telemetry/shown-lines.ts';
 
 /** The most revisions between two keyframes, which limits how far a read walks back. */
@@ -319,6 +320,11 @@ export class Draft {
       if (this.#restored.has(revision)) continue;
       appendToChain(this.#scope(revision.scope).state, revision);
     }
+    // A space exists from its first write on.
+    const spaces = [...this.#scopes.keys()]
+      .filter((scope) => toOwner(scope).spaceId !== null)
+      .filter((scope) => this.#current.scope(scope).revisions === 0)
+      .map((scope) => newSpace(scope, this.#now));
     const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
       ...state,
       version: state.version + 1,
@@ -329,6 +335,7 @@ export class Draft {
       scopes,
       files: [...this.#files.values()],
       revisions: this.#revisions,
+      ...(spaces.length === 0 ? {} : { spaces }),
       ...(this.#pruned.length === 0 ? {} : { pruned: this.#pruned }),
       access: this.#access,
       ...extra,
@@ -346,8 +353,9 @@ export class Draft {
   }
 
   #checkQuota(state: ScopeState): void {
-    if (state.scope === SHARED || state.files < this.#maxFilesPerUser) return;
-    throw tooManyFiles(state.files, this.#maxFilesPerUser);
+    const max = state.quota ?? this.#maxFilesPerUser;
+    if (state.scope === SHARED || state.files < max) return;
+    throw tooManyFiles(state.files, max);
   }
 
   #logWrite(
@@ -465,7 +473,7 @@ export function deletion(action: RevisionAction, reason: string | null): FileCha
 export function tooManyFiles(files: number, max: number): MemoryError {
   return new MemoryError(
     'QUOTA_EXCEEDED',
-    `The user has ${files} files; at most ${max} are allowed.`,
+    `The memory has ${files} files; at most ${max} are allowed.`,
     { details: { limit: 'maxFilesPerUser', max } },
   );
 }

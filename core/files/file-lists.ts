@@ -18,12 +18,11 @@ import {
   fileNotFound,
   parsePhysicalPath,
   parsePhysicalPrefix,
-  parseUserId,
+  toFilteredScope,
   toPhysicalPath,
-  toScope,
-  toUserId,
+  toOwner,
   toVirtualPath,
-  userFolder,
+  homeOf,
 } from './paths.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { listUsers } from './user-list.ts';
@@ -47,13 +46,13 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
     async files(query) {
       const { at } = query;
       if (at !== undefined) return await listFilesAt(revisions, { ...query, at });
-      const { prefix, userId, q, depth, sort = 'path' } = query;
+      const { prefix, userId, spaceId, q, depth, sort = 'path' } = query;
       const list = {
         list: 'files',
         sort,
         // Paths sort ascending by default, everything else descending.
         defaultOrder: sort === 'path' ? ('asc' as const) : ('desc' as const),
-        filters: { prefix, userId, q, depth },
+        filters: { prefix, userId, spaceId, q, depth },
       };
       if (depth === 1) {
         return await answerList(query, {
@@ -68,7 +67,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
         read(page) {
           const filter = {
             prefix: prefix === undefined ? null : parsePhysicalPrefix(prefix),
-            scope: userId === undefined ? null : toScope(parseUserId(userId)),
+            scope: toFilteredScope({ userId, spaceId }),
             contains: q ?? null,
           };
           return storage.files.listAll(filter, { ...page, sort });
@@ -111,13 +110,13 @@ async function listFilesAt(
   revisions: Pick<Revisions, 'memoryAt'>,
   query: FileListQuery & { at: string },
 ): Promise<ListAnswer<EarlierFile>> {
-  const { prefix, userId, q, depth, sort, order, at } = query;
-  if (userId === undefined || [q, depth, sort, order].some((one) => one !== undefined)) {
-    throw invalidAt('needs userId, and takes no q, depth, sort or order');
+  const { prefix, userId, spaceId, q, depth, sort, order, at } = query;
+  const scope = toFilteredScope({ userId, spaceId });
+  if (scope === null || [q, depth, sort, order].some((one) => one !== undefined)) {
+    throw invalidAt('needs userId or spaceId, and takes no q, depth, sort or order');
   }
   const time = parseTime(at, 'at');
-  const scope = toScope(parseUserId(userId));
-  const home = userFolder(userId);
+  const home = homeOf(scope);
   if (prefix !== undefined && !prefix.startsWith(home))
     throw invalidAt(`takes a prefix in ${home}`);
   const inside = prefix === undefined ? '' : parsePhysicalPrefix(prefix).slice(home.length);
@@ -140,7 +139,7 @@ async function listFilesAt(
     toItem: ({ file, revision }) => ({
       path: toPhysicalPath(file),
       virtualPath: toVirtualPath(file),
-      userId,
+      ...toOwner(scope),
       at: toTime(time),
       isKnown: revision !== null,
       version: revision?.version ?? null,
@@ -161,7 +160,7 @@ function toAdminFile(file: FileListing): AdminFile {
   return {
     path: toPhysicalPath(file),
     virtualPath: toVirtualPath(file),
-    userId: toUserId(file.scope),
+    ...toOwner(file.scope),
     size: file.size,
     lines: file.lines,
     version: file.version,
@@ -181,16 +180,20 @@ function toAdminFolder({ path, files, bytes, updatedAt }: FolderListing): AdminF
 }
 
 /** The folder that `?depth=1` lists. Refuses `q` and other sort orders with it. */
-function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
+function toFolder({ prefix = '', userId, spaceId, q, sort }: FileListQuery): string {
   const issues: { path: string; message: string }[] = [];
   if (q !== undefined) issues.push({ path: '/q', message: 'must not come with depth' });
   if (sort !== undefined && sort !== 'path') {
     issues.push({ path: '/sort', message: 'must be path with depth' });
   }
-  const home = userId === undefined ? '' : userFolder(parseUserId(userId));
+  const scope = toFilteredScope({ userId, spaceId });
+  const home = scope === null ? '' : homeOf(scope);
   const folder = prefix === '' ? home : prefix;
   if (!folder.startsWith(home)) {
-    issues.push({ path: '/prefix', message: 'must lie in the folder of userId with depth' });
+    issues.push({
+      path: '/prefix',
+      message: 'must lie in the folder of userId or spaceId with depth',
+    });
   }
   if (folder !== '' && !folder.endsWith('/')) {
     issues.push({ path: '/prefix', message: 'must end in / with depth' });
@@ -201,5 +204,7 @@ function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
       details: { issues },
     });
   }
-  return folder === 'users/' || folder === '' ? folder : parsePhysicalPrefix(folder);
+  return folder === 'users/' || folder === 'spaces/' || folder === ''
+    ? folder
+    : parsePhysicalPrefix(folder);
 }

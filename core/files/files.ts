@@ -10,7 +10,7 @@ import { type CommitDependencies, createCommit } from './commit.ts';
 import type { FrozenWrite } from './freeze.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
-import { toVirtualPath, SHARED } from './paths.ts';
+import { type Reach, toOwner, toVirtualPath } from './paths.ts';
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
 export interface Files extends FileService, AgentWrites, AdminFiles, HostFiles, ImportedFiles {
@@ -31,9 +31,16 @@ interface FilesDependencies extends CommitDependencies {
 export function createFiles(deps: FilesDependencies): Files {
   const commit = createCommit(deps);
 
-  function checkWritable(key: FileKey): void {
-    if (key.scope !== SHARED || deps.sharedWrites) return;
-    throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
+  function checkWritable(key: FileKey, { spaces = [] }: Reach): void {
+    const { userId, spaceId } = toOwner(key.scope);
+    if (userId !== null) return;
+    if (spaceId === null && deps.sharedWrites) return;
+    if (spaces.some(({ id, access }) => id === spaceId && access === 'write')) return;
+    const message =
+      spaceId === null
+        ? 'Shared memory is read-only for tools.'
+        : `This call may only read the space ${spaceId}.`;
+    throw new MemoryError('READ_ONLY_SCOPE', message, { details: { path: toVirtualPath(key) } });
   }
   const attempt = createAttempt({ ...deps, checkWritable });
 

@@ -1,7 +1,7 @@
 import type { FreezeRecord, FreezeTarget, ScopeKey } from '../contracts/records.ts';
 import { isUuid } from '../ids/ids.ts';
 import { MemoryError } from '../errors.ts';
-import { toScope, type UserId } from './paths.ts';
+import { isUserId, toScope } from './paths.ts';
 import { toTime } from '../time/time.ts';
 
 /** A setting for each freeze, so that each is written and removed alone. */
@@ -27,9 +27,8 @@ export function isFrozenBy(
   if ('all' in target) return true;
   if ('actor' in target) return target.actor === actor;
   if ('keyId' in target) return target.keyId === apiKey?.id;
-  if (target.userId === userId) return true;
-  const frozen = toScope(target.userId as UserId);
-  return [...scopes].includes(frozen);
+  if ('userId' in target && target.userId === userId) return true;
+  return [...scopes].includes(toScope(target));
 }
 
 /** The error of a write that an operator has stopped. It names no reason: that is for operators. */
@@ -73,6 +72,7 @@ export function fromFreezeSetting(key: string, value: unknown): FreezeRecord | n
 
 function isTarget(value: unknown): value is FreezeTarget {
   if (typeof value !== 'object' || value === null) return false;
-  const { userId, actor, keyId, all } = value as Record<string, unknown>;
-  return [userId, actor, keyId].some((name) => typeof name === 'string') || all === true;
+  const { userId, spaceId, actor, keyId, all } = value as Record<string, unknown>;
+  if ([actor, keyId].some((name) => typeof name === 'string') || all === true) return true;
+  return isUserId(userId) || isUserId(spaceId);
 }

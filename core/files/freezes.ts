@@ -17,7 +17,7 @@ import {
   toFreezeSetting,
 } from './freeze.ts';
 import type { KnownErasures } from './known-erasures.ts';
-import { parseUserId } from './paths.ts';
+import { labelOf, parseSpaceId, parseUserId, toScope } from './paths.ts';
 
 /** Names the lease whose only use is that the database's clock is read with it. */
 const CLOCK = 'freezes';
@@ -128,6 +128,7 @@ function toAnswer({ id, target, reason, at, until, address }: FreezeRecord): Adm
   return {
     id,
     userId: 'userId' in target ? target.userId : null,
+    spaceId: 'spaceId' in target ? target.spaceId : null,
     actor: 'actor' in target ? target.actor : null,
     keyId: 'keyId' in target ? target.keyId : null,
     all: 'all' in target,
@@ -138,18 +139,23 @@ function toAnswer({ id, target, reason, at, until, address }: FreezeRecord): Adm
   };
 }
 
-/** Throws `INVALID_REQUEST` unless exactly one of the three is named. */
+/** Throws `INVALID_REQUEST` unless exactly one of the four is named. */
 function parseTarget({
   userId,
+  spaceId,
   actor,
   keyId,
   all,
-}: Pick<FreezeRequest, 'userId' | 'actor' | 'keyId' | 'all'>): FreezeRecord['target'] {
-  const named = [userId, actor, keyId, all].filter((one) => one !== undefined);
+}: Pick<FreezeRequest, 'userId' | 'spaceId' | 'actor' | 'keyId' | 'all'>): FreezeRecord['target'] {
+  const named = [userId, spaceId, actor, keyId, all].filter((one) => one !== undefined);
   if (named.length !== 1) {
-    throw new MemoryError('INVALID_REQUEST', 'Name one of userId, actor, keyId and all: true.');
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      'Name one of userId, spaceId, actor, keyId and all: true.',
+    );
   }
   if (userId !== undefined) return { userId: parseUserId(userId) };
+  if (spaceId !== undefined) return { spaceId: parseSpaceId(spaceId) };
   if (keyId !== undefined) return { keyId };
   if (actor === undefined) return { all: true };
   if (actor === OPERATOR_ACTOR) {
@@ -160,7 +166,7 @@ function parseTarget({
 
 /** The target of an audit row. */
 function nameTarget({ target }: FreezeRecord): string {
-  if ('userId' in target) return target.userId;
+  if ('userId' in target || 'spaceId' in target) return labelOf(toScope(target));
   if ('keyId' in target) return `key ${target.keyId}`;
   return 'actor' in target ? `actor ${target.actor}` : 'all';
 }

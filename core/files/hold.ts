@@ -1,7 +1,7 @@
 import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Changes, Current } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { toUserId } from './paths.ts';
+import { toOwner } from './paths.ts';
 
 /** Work that has not gone on for this long is taken over. */
 export const STALLED_MS = 30_000;
@@ -63,7 +63,7 @@ export function checkNotErased(
  */
 export function memoryErased(scope: ScopeKey): MemoryError {
   return new MemoryError('MEMORY_HELD', 'The memory was erased after this call began.', {
-    details: { userId: toUserId(scope), kind: 'erase', reason: 'erased' },
+    details: { ...toOwner(scope), kind: 'erase', reason: 'erased' },
     retryAfterSeconds: RETRY_SECONDS,
   });
 }
@@ -85,12 +85,13 @@ export function isHoldLost(error: unknown): boolean {
 
 /** The error of a write that has to wait. */
 export function memoryHeld({ scope, kind, details }: HoldRecord): MemoryError {
-  const userId = toUserId(scope);
+  const { userId, spaceId } = toOwner(scope);
+  const whose = userId ?? (spaceId === null ? 'all users' : `the space ${spaceId}`);
   const work = kind === 'erase' ? 'erasure' : 'restore';
-  const message = `An operator's ${work} of the memory of ${userId ?? 'all users'} is under way.`;
+  const message = `An operator's ${work} of the memory of ${whose} is under way.`;
   return new MemoryError('MEMORY_HELD', message, {
     // Those of an erasure name files of others.
-    details: { userId, kind, ...(kind === 'restore' ? details : {}) },
+    details: { userId, spaceId, kind, ...(kind === 'restore' ? details : {}) },
     retryAfterSeconds: RETRY_SECONDS,
   });
 }

@@ -10,7 +10,7 @@ import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
 import { type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
 import { isUuid } from '../ids/ids.ts';
-import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
+import { parseUserId, parseVirtualPath, type Reach, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines } from '../telemetry/shown-lines.ts';
 
@@ -33,8 +33,8 @@ export function createHostFiles(
   commit: Commit,
   deps: Pick<CommitDependencies, 'limits' | 'ids'> & {
     accessQueue: AccessQueue;
-    /** Throws `READ_ONLY_SCOPE` for a file that only the admin may change. */
-    checkWritable(key: FileKey): void;
+    /** Throws `READ_ONLY_SCOPE` for a file that the caller may not change. */
+    checkWritable(key: FileKey, reach: Reach): void;
   },
 ): HostFiles {
   const { limits } = deps;
@@ -45,8 +45,8 @@ export function createHostFiles(
       if (changes.some(({ userId }) => userId !== first.userId)) {
         throw new MemoryError('INVALID_REQUEST', 'Files of several users are written one by one.');
       }
-      const userId = parseUserId(first.userId);
-      const keys = changes.map(({ path }) => parseVirtualPath(path, userId));
+      const reach: Reach = { userId: parseUserId(first.userId) };
+      const keys = changes.map(({ path }) => parseVirtualPath(path, reach));
       const actor = parseHostActor(options.actor);
       const caller = {
         userId: first.userId,
@@ -57,14 +57,14 @@ export function createHostFiles(
         runId: options.runId === undefined ? null : parseRunId(options.runId),
       };
       try {
-        keys.forEach((key) => deps.checkWritable(key));
+        keys.forEach((key) => deps.checkWritable(key, reach));
         const planned = changes.map((change) => parseHostChange(change, limits.maxFileBytes));
         const required = changes
           .flatMap(({ requires = [] }) => requires)
-          .map(({ path, version }) => ({ key: parseVirtualPath(path, userId), version }));
+          .map(({ path, version }) => ({ key: parseVirtualPath(path, reach), version }));
         const locked = [...keys, ...required.map((other) => other.key)];
         const run = toWrittenRun(options, {
-          scope: toScope(userId),
+          scope: toScope(reach),
           runId: caller.runId,
           ids: deps.ids,
         });
@@ -107,7 +107,7 @@ export function createHostFiles(
         runId: parseRunId(runId),
       };
       const rows = read.map(({ userId, path, fileNo, revisionId, version = null, lines }) => ({
-        scope: toScope(parseUserId(userId)),
+        scope: toScope({ userId }),
         userId,
         path,
         fileNo,

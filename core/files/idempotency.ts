@@ -1,10 +1,10 @@
-import type { IdempotencyRecord } from '../contracts/records.ts';
+import type { IdempotencyRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from './content.ts';
 import { checkNotErased } from './hold.ts';
-import { parseUserId, toScope } from './paths.ts';
+import { toOwner, toScope } from './paths.ts';
 
 /** How long an idempotency key is stored. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
@@ -95,7 +95,7 @@ export function createIdempotency({
     },
 
     async once(call, run) {
-      const idempotency = toOpenKey(call, 'run');
+      const idempotency = toOpenKey(call, { nth: 'run' });
       if (idempotency === null) return run();
       const slot = `${idempotency.scope} ${idempotency.keyHash}`;
       const other = running.get(slot);
@@ -116,14 +116,20 @@ export function createIdempotency({
 }
 
 /**
- * The key of a call; `null` if it has none. It belongs to the user even if the call writes shared
- * memory. Each write of a call has a key of its own, derived from `nth`.
+ * The key of a call; `null` if it has none. It belongs to the user, also if the call writes shared
+ * memory. A write to a space keeps it there, since it locks nothing else: the hash has the user's id.
+ * Each write of a call has a key of its own, derived from `nth`.
  */
-export function toOpenKey(call: ToolCall | undefined, nth: number | 'run' = 0): OpenKey | null {
+export function toOpenKey(
+  call: ToolCall | undefined,
+  { nth = 0, written = [] }: { nth?: number | 'run'; written?: readonly ScopeKey[] } = {},
+): OpenKey | null {
   if (call?.idempotency === undefined) return null;
+  const [only] = written;
+  const isInSpace = only !== undefined && toOwner(only).spaceId !== null;
   const { keyHash, requestHash } = call.idempotency;
   return {
-    scope: toScope(parseUserId(call.userId)),
+    scope: isInSpace ? only : toScope({ userId: call.userId }),
     keyHash: nth === 0 ? keyHash : hashText(`${keyHash} ${nth}`),
     requestHash,
     toolCallId: call.toolCallId,

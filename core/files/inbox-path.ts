@@ -1,16 +1,10 @@
 import { isExcludedFromDreams } from './dream-exclusion.ts';
-import { parseUserId, parseVirtualPath, SHARED } from './paths.ts';
-
-const ANYONE = parseUserId('anyone');
+import { belowUser, isUserPath, isVirtualPath } from './paths.ts';
 
 /** Whether a virtual path may be that of the inbox: a file of the user, neither the catalog nor a log. */
 export function isInboxPath(path: string): boolean {
-  try {
-    const key = parseVirtualPath(path, ANYONE);
-    return path !== 'user/index.md' && key.scope !== SHARED && !isExcludedFromDreams(key.path);
-  } catch {
-    return false;
-  }
+  if (!isUserPath(path) || !isVirtualPath(path)) return false;
+  return path !== 'user/index.md' && !isExcludedFromDreams(belowUser(path));
 }
 
 /** The path of the nth file of the inbox, from 1: `user/inbox.md`, `user/inbox-2.md`. */

@@ -3,7 +3,6 @@ import type { ErasureStore } from '../contracts/erasure.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { type FrozenWrite, isFrozenBy, writesFrozen } from './freeze.ts';
 import { memoryErased, memoryHeld } from './hold.ts';
-import { toScope, type UserId } from './paths.ts';
 import { MemoryError } from '../errors.ts';
 
 /** How often an instance looks at what operators do through the others. */
@@ -19,8 +18,8 @@ const REMEMBERED = 10_000;
 export interface KnownErasures {
   /** The latest number that is known: what a call carries. */
   latest(): number;
-  /** Throws `MEMORY_HELD` while the memory of a user is being erased. */
-  check(userId: UserId): void;
+  /** Throws `MEMORY_HELD` while one of these memories is being erased. */
+  check(scopes: readonly ScopeKey[]): void;
   /**
    * For `decide` of a write that does not lock its user's scope. Throws `MEMORY_HELD` if the user was
    * erased since the call began, and `STORAGE_UNAVAILABLE` if the last look is too old to say.
@@ -134,10 +133,12 @@ export function createKnownErasures({
   return {
     latest: () => latest,
 
-    check(userId) {
+    check(scopes) {
       if (held.size === 0) return;
-      const hold = held.get(toScope(userId));
-      if (hold !== undefined) throw memoryHeld(hold);
+      for (const scope of scopes) {
+        const hold = held.get(scope);
+        if (hold !== undefined) throw memoryHeld(hold);
+      }
     },
 
     checkUnlocked(scope, knownErasure) {

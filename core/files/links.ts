@@ -1,10 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { listText, listTextWithin } from '../markdown/inline.ts';
 import { type MarkdownLine, type MarkdownStructure, readStructure } from '../markdown/structure.ts';
-import { parseUserId, parseVirtualPath, isUserPath } from './paths.ts';
-
-/** A placeholder user for checking only the form of a path. */
-const ANYONE = parseUserId('anyone');
+import { hasRoot, isVirtualPath, rootOf } from './paths.ts';
 
 /**
  * The memory files that a markdown text links to, as virtual paths, in order and each once:
@@ -104,21 +101,20 @@ function listBetween(text: string, open: string, close: string): string[] {
 function resolve(target: string, from: string): string | null {
   const path = decodeURIComponent(target.trim().split(/[#?\s]/, 1)[0] ?? '');
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path)) return null;
-  const [root = ''] = from.split('/', 1);
-  const isFull = isUserPath(path) || path.startsWith('shared/');
-  const base = isFull ? [] : path.startsWith('/') ? [root] : from.split('/').slice(0, -1);
+  const isFull = hasRoot(path);
+  const root = rootOf(isFull ? path : from).split('/');
+  const base = isFull ? [] : path.startsWith('/') ? root : from.split('/').slice(0, -1);
   const segments = [...base];
   for (const segment of path.split('/')) {
     if (segment === '' || segment === '.') continue;
     if (segment === '..') {
       // Stays within the file's root.
-      if (segments.length <= 1) return null;
+      if (segments.length <= root.length) return null;
       segments.pop();
     } else {
       segments.push(segment);
     }
   }
   const resolved = segments.join('/');
-  parseVirtualPath(resolved, ANYONE);
-  return resolved;
+  return isVirtualPath(resolved) ? resolved : null;
 }

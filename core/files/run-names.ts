@@ -27,7 +27,7 @@ export function ownerOfLease(name: string): ScopeKey | null {
     : name.startsWith(RUN)
       ? name.slice(RUN.length, name.lastIndexOf('/'))
       : '';
-  return isUserId(userId) ? toScope(userId) : null;
+  return isUserId(userId) ? toScope({ userId: userId }) : null;
 }
 
 /** The budget that counts the writes of a run, of any plugin. */

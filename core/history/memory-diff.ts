@@ -1,7 +1,7 @@
 import type { ChangedFile, DiffQuery, ListAnswer } from '../contracts/admin.ts';
 import type { ScopeKey } from '../contracts/records.ts';
 import { invalidField } from '../errors.ts';
-import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { toFilteredScope, toPhysicalPath } from '../files/paths.ts';
 import { answerList } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
 import { parseTime } from '../time/time.ts';
@@ -20,7 +20,8 @@ export async function listChanges(
   parts: Parts,
   query: DiffQuery,
 ): Promise<ListAnswer<ChangedFile>> {
-  const scope = toScope(parseUserId(query.userId));
+  const scope = toFilteredScope(query);
+  if (scope === null) throw invalidField('/userId', 'or spaceId is needed', 'userId');
   const from = parseTime(query.from, 'from');
   const to = query.to === undefined ? parts.now() : parseTime(query.to, 'to');
   if (from > to) throw invalidField('/from', 'must not be after to', 'from');

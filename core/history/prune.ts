@@ -3,7 +3,7 @@ import { toAuditRecord } from '../telemetry/audit.ts';
 import type { PruneFilter } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
-import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
+import { labelOf, parsePhysicalPath, toFilteredScope } from '../files/paths.ts';
 import { parseTimeOrNull } from '../time/time.ts';
 import { sealPruned } from './chain.ts';
 import type { HistoryParts } from './history-parts.ts';
@@ -14,7 +14,7 @@ export async function pruneRevisions(
   request: PruneRequest,
   caller: AuditCaller,
 ): Promise<PruneAnswer> {
-  const { olderThan, keepLast, userId, path, dryRun = false } = request;
+  const { olderThan, keepLast, path, dryRun = false } = request;
   if (olderThan === undefined && keepLast === undefined) {
     throw invalidField('', 'needs olderThan, keepLast or both', 'A prune');
   }
@@ -22,8 +22,9 @@ export async function pruneRevisions(
     const rule = 'must be a whole number from 1: the newest revision stays';
     throw invalidField('/keepLast', rule, 'keepLast');
   }
+  const scope = toFilteredScope(request);
   const filter: PruneFilter = {
-    scope: userId === undefined ? null : toScope(parseUserId(userId)),
+    scope,
     path: path === undefined ? null : parsePhysicalPath(path),
     olderThan: parseTimeOrNull(olderThan, 'olderThan'),
     keepLast: keepLast ?? 1,
@@ -34,7 +35,7 @@ export async function pruneRevisions(
     audit: ({ pruned, bytes }) =>
       toAuditRecord(ids, {
         action: 'revisions.prune',
-        target: path ?? userId ?? 'all',
+        target: path ?? (scope === null ? 'all' : labelOf(scope)),
         details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
         ...caller,
       }),

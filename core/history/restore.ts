@@ -10,7 +10,7 @@ import type { AdminFiles } from '../files/admin-files.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork, type HeldWork } from '../files/held-work.ts';
-import { parseUserId, SHARED, toScope } from '../files/paths.ts';
+import { type OwnerId, SHARED, toScope } from '../files/paths.ts';
 import { type Goal, isSameGoal, nameScope, parseGoal, toGoal, toOptions } from './restore/goal.ts';
 import { planTarget, previewRestore } from './restore/plan.ts';
 import { createReceipt } from './restore/receipt.ts';
@@ -41,7 +41,7 @@ export interface Restores {
    * the service goes on with it after its next start, or when the same restore is asked for again.
    */
   restore(
-    userId: string | null,
+    owner: OwnerId | null,
     request: RestoreRequest,
     caller: AuditCaller,
   ): Promise<RestoreAnswer>;
@@ -100,8 +100,8 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
   }
 
   return {
-    async restore(userId, request, caller) {
-      const scope = scopeOf(userId);
+    async restore(owner, request, caller) {
+      const scope = owner === null ? SHARED : toScope(owner);
       const knownErasure = deps.erasures.latest();
       const goal = parseGoal(scope, request, now());
       const held = await findHold(storage, scope);
@@ -204,7 +204,7 @@ async function writeAll(
 }
 
 function scopeOf(userId: string | null): ScopeKey {
-  return userId === null ? SHARED : toScope(parseUserId(userId));
+  return userId === null ? SHARED : toScope({ userId });
 }
 
 async function findHold(

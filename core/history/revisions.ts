@@ -51,13 +51,7 @@ import {
   type Texts,
 } from './texts.ts';
 import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
-import {
-  parsePhysicalPath,
-  parseUserId,
-  toPhysicalPath,
-  toScope,
-  toUserId,
-} from '../files/paths.ts';
+import { parsePhysicalPath, toFilteredScope, toOwner, toPhysicalPath } from '../files/paths.ts';
 import { parseTimeOrNull, toTime } from '../time/time.ts';
 
 /** The history of memory files: reading, reverting and pruning revisions. */
@@ -137,10 +131,10 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
 
   return {
     async list(query) {
-      const { path, userId } = query;
+      const { path } = query;
       const filter = {
         path: path === undefined ? null : parsePhysicalPath(path),
-        scope: userId === undefined ? null : toScope(parseUserId(userId)),
+        scope: toFilteredScope(query),
         actor: query.actor ?? null,
         action: query.action ?? null,
         runId: query.runId ?? null,
@@ -295,7 +289,7 @@ export function toAdminRevision(revision: RevisionRecord): AdminRevision {
   return {
     id: revision.id,
     path: toPhysicalPath(revision),
-    userId: toUserId(revision.scope),
+    ...toOwner(revision.scope),
     version: revision.version,
     action: revision.action,
     actor: revision.actor,

@@ -2,13 +2,7 @@ import type { FileKey, FileState, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
 import { cutLine } from '../files/content-search.ts';
-import {
-  parsePhysicalPath,
-  parseUserId,
-  toPhysicalPath,
-  toScope,
-  toUserId,
-} from '../files/paths.ts';
+import { parsePhysicalPath, toPhysicalPath, toFilteredScope, toOwner } from '../files/paths.ts';
 import { parsePage, toCursor } from '../lists/page.ts';
 import type {
   FoundVersions,
@@ -75,16 +69,18 @@ export function createTextSearch(storage: Storage) {
 /** The files that a request names. Throws for a path outside of the user's memory. */
 export function toSelection({
   userId,
+  spaceId,
   path,
 }: {
   userId?: string | undefined;
+  spaceId?: string | undefined;
   path?: string | undefined;
 }): FileSelection {
-  const scope = userId === undefined ? null : toScope(parseUserId(userId));
+  const scope = toFilteredScope({ userId, spaceId });
   if (path === undefined) return { scope, path: null };
   const key = parsePhysicalPath(path);
   if (scope !== null && key.scope !== scope) {
-    throw invalidField('/path', 'must be in the memory of userId', 'path');
+    throw invalidField('/path', 'must be in the memory of userId or spaceId', 'path');
   }
   return key;
 }
@@ -115,7 +111,7 @@ function toFound(
   const isCurrent = version === file.version;
   return {
     path: toPhysicalPath(file),
-    userId: toUserId(file.scope),
+    ...toOwner(file.scope),
     fromVersion: version,
     toVersion: version,
     toRevisionId: isCurrent ? file.latestRevisionId : (row?.id ?? null),

@@ -30,7 +30,7 @@ import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
 import type { Files } from '../files/files.ts';
 import type { HostFiles } from '../files/host-files.ts';
-import { parseUserId, toScope } from '../files/paths.ts';
+import { toScope } from '../files/paths.ts';
 import { runBudgetOf, userLeaseOf } from '../files/run-names.ts';
 import { isUuid } from '../ids/ids.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
@@ -380,7 +380,7 @@ function toNewRun(run: {
   return {
     id,
     plugin,
-    scope: toScope(parseUserId(userId)),
+    scope: toScope({ userId: userId }),
     createdAt,
     origin: 'manual',
     mode: 'auto',
@@ -417,7 +417,7 @@ function startRun(
     ids: deps.ids,
     kind: 'dream.run',
     name,
-    scope: toScope(parseUserId(userId)),
+    scope: toScope({ userId: userId }),
     userId,
     tool: null,
     actor,

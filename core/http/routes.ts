@@ -26,6 +26,7 @@ import { reindexRoutes } from './routes/reindex.ts';
 import { retentionRoutes } from './routes/retention.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
 import { freezesRoutes } from './routes/freezes.ts';
+import { spacesRoutes } from './routes/spaces.ts';
 import { statusRoutes } from './routes/status.ts';
 import { toolsRoutes } from './routes/tools.ts';
 import { tracesRoutes } from './routes/traces.ts';
@@ -57,6 +58,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...vacuumRoutes(core),
     ...retentionRoutes(core),
     ...usersRoutes(core),
+    ...spacesRoutes(core),
     ...freezesRoutes(core),
     ...keysRoutes(core),
     ...operatorsRoutes(core),

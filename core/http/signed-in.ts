@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { RouteDefinition } from '../contracts/route.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { MemoryError } from '../errors.ts';
-import { parseUserId } from '../files/paths.ts';
+import { parseUserId, spaceNotAllowed } from '../files/paths.ts';
 
 /**
  * Returns the user of a request, from the data that the app's own sign-in left in Koa's context;
@@ -64,6 +64,15 @@ export function refuseOtherUser(
     details: { issues: [{ path: where, message }] },
     situation: 'signedIn',
   });
+}
+
+/**
+ * Throws `SPACE_NOT_ALLOWED` if the request of someone who is signed in names a space: what a browser may
+ * use is for the app to say, and it has no place to say so here.
+ */
+export function refuseSpaces(spaces: readonly { id: string }[] | null | undefined): void {
+  const [first] = spaces ?? [];
+  if (first !== undefined) throw spaceNotAllowed(first.id);
 }
 
 async function askApp(

@@ -3,12 +3,12 @@ import {
   filterText,
   LineRange,
   nullable,
+  ownerFields,
   pageQuery,
   sinceQuery,
   strictObject,
   text,
   timeSchema,
-  userIdSchema,
   versionSchema,
 } from './shapes.ts';
 
@@ -17,7 +17,7 @@ export const AccessAction = Type.Enum(['read', 'write', 'list', 'find', 'context
 /** How a file was touched. Only `read` and `context` count as reads of it. */
 export type AccessAction = Static<typeof AccessAction>;
 
-/** How an access ended: `denied` is a write of shared memory while such writes are disabled. */
+/** How an access ended: `denied` is a write of memory that the caller may only read, or of writes that an operator has stopped. */
 export const AccessOutcome = Type.Enum(['ok', 'denied', 'not_found', 'error']);
 export type AccessOutcome = Static<typeof AccessOutcome>;
 
@@ -25,7 +25,7 @@ export type AccessOutcome = Static<typeof AccessOutcome>;
 export const AdminAccess = strictObject({
   id: Type.String(),
   at: timeSchema,
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   path: text('Physical; the prefix for a listing.'),
   actor: Type.String(),
   key: nullable(text('The name of the API key that the call came with.')),
@@ -50,7 +50,10 @@ export type AdminAccess = Static<typeof AdminAccess>;
 export const AccessListQuery = strictObject({
   path: filterText('Accesses of this physical path.'),
   prefix: filterText('Text that the physical path starts with.'),
-  userId: filterText('Accesses of this user’s memory.'),
+  userId: filterText(
+    'Accesses of this user’s memory, and those for the user in shared memory and in spaces.',
+  ),
+  spaceId: filterText('Accesses of the memory of this space.'),
   actor: filterText('Who read or wrote.'),
   key: filterText('With the API key of this name.'),
   tool: filterText('By this tool.'),

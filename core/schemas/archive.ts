@@ -20,7 +20,10 @@ export const ArchiveManifest = strictObject({
   version: Type.Enum([1, ARCHIVE_VERSION], {
     description: 'In version 1, each revision has a hash of format 1, and does not say so.',
   }),
-  userId: nullable(text('Whose memory; null for all users and shared memory.')),
+  userId: nullable(text('Whose memory; null for that of a space, and for all.')),
+  spaceId: Type.Optional(
+    nullable(text('The space whose memory it is; null or absent for that of a user, and for all.')),
+  ),
   history: Type.Boolean({ description: 'Whether each file has its revisions.' }),
 });
 export type ArchiveManifest = Static<typeof ArchiveManifest>;
@@ -73,6 +76,7 @@ export type HistoryHead = Static<typeof HistoryHead>;
 const {
   path: _path,
   userId: _userId,
+  spaceId: _spaceId,
   merged: _merged,
   ...revisionFields
 } = AdminRevision.properties;
@@ -165,6 +169,7 @@ export type ExportFormat = Static<typeof ExportFormat>;
 /** What the export takes. */
 export const ExportQuery = strictObject({
   userId: filterText('Only the memory of this user.'),
+  spaceId: filterText('Only the memory of this space.'),
   format: Type.Optional(ExportFormat),
   history: flag('false leaves out revisions and deleted files.'),
 });

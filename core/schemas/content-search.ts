@@ -5,12 +5,12 @@ import {
   flag,
   nextCursorSchema,
   nullable,
+  ownerFields,
   pageQuery,
   physicalPathSchema,
   strictObject,
   text,
   timeSchema,
-  userIdSchema,
   versionSchema,
 } from './shapes.ts';
 
@@ -25,6 +25,7 @@ export const ContentSearchQuery = strictObject({
     description: 'Words that one line contains, in any order, without regard to case.',
   }),
   userId: filterText('Only in the memory of this user.'),
+  spaceId: filterText('Only in the memory of this space.'),
   ...pages,
 });
 export type ContentSearchQuery = Static<typeof ContentSearchQuery>;
@@ -32,7 +33,7 @@ export type ContentSearchQuery = Static<typeof ContentSearchQuery>;
 /** A file with lines that match. */
 export const FoundFile = strictObject({
   path: physicalPathSchema,
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   version: versionSchema,
   updatedAt: timeSchema,
   matches: count('Lines that match.'),
@@ -57,6 +58,7 @@ export const TextSearchRequest = strictObject({
     'Look at all versions of the files, deleted ones too; else only at present contents.',
   ),
   userId: filterText('Only in the memory of this user.'),
+  spaceId: filterText('Only in the memory of this space.'),
   path: filterText('Only in this file: a physical path.'),
   limit: pageQuery.limit,
   cursor: pageQuery.cursor,
@@ -66,7 +68,7 @@ export type TextSearchRequest = Static<typeof TextSearchRequest>;
 /** Successive versions of a file that have a text. */
 export const FoundVersions = strictObject({
   path: physicalPathSchema,
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   fromVersion: versionSchema,
   toVersion: Type.Integer({
     minimum: 1,

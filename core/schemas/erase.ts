@@ -3,16 +3,16 @@ import {
   count,
   flag,
   nullable,
+  ownerFields,
   physicalPathSchema,
   strictObject,
   text,
   timeSchema,
-  userIdSchema,
 } from './shapes.ts';
 
 /** What an erasure takes. */
 export const EraseRequest = strictObject({
-  confirm: Type.String({ description: 'The user id again, so that a typing error erases nobody.' }),
+  confirm: Type.String({ description: 'The id again, so that a typing error erases nobody.' }),
   dryRun: flag('Count the rows, and remove nothing.'),
   removeCopies: flag(
     'Remove the whole copies of the database that the service made beside it, too.',
@@ -82,7 +82,7 @@ const rowCounts = (description: string) =>
 /** The receipt of an erasure, or what one would remove. */
 export const EraseAnswer = strictObject({
   dryRun: Type.Boolean(),
-  userId: userIdSchema,
+  ...ownerFields,
   erasedAt: nullable(timeSchema, { description: 'null for a dry run.' }),
   erasedBefore: nullable(timeSchema, {
     description:
@@ -109,7 +109,7 @@ export type EraseAnswer = Static<typeof EraseAnswer>;
 
 /** An operator's work for which the writes of a user wait. */
 export const AdminHold = strictObject({
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   kind: Type.Enum(['restore', 'erase']),
   progressAt: timeSchema,
   isStalled: Type.Boolean({ description: 'It has not gone on for more than 30 seconds.' }),

@@ -6,13 +6,13 @@ import {
   flag,
   LineRange,
   nullable,
+  ownerFields,
   pageQuery,
   physicalPathSchema,
   sinceQuery,
   strictObject,
   text,
   timeSchema,
-  userIdSchema,
   versionSchema,
 } from './shapes.ts';
 
@@ -48,7 +48,7 @@ export const AdminEvent = strictObject({
   callerToolCallId: nullable(text('The framework’s own id of the call.')),
   kind: Type.Enum(Object.keys(SPAN_KINDS) as SpanKind[]),
   name: Type.String(),
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   tool: nullable(Type.String()),
   actor: Type.String(),
   key: nullable(text('The name of the API key that the call came with.')),
@@ -127,6 +127,7 @@ export type AdminListedEvent = Static<typeof AdminListedEvent>;
 export const rangeQuery = {
   ...sinceQuery,
   userId: filterText('Calls for this user.'),
+  spaceId: filterText('Calls that used the memory of this space.'),
   tool: filterText('Calls of this tool.'),
 };
 /** What narrows every answer on many calls. */

@@ -5,13 +5,13 @@ import {
   filterText,
   flag,
   nullable,
+  ownerFields,
   pageQuery,
   physicalPathSchema,
   requestTime,
   strictObject,
   text,
   timeSchema,
-  userIdSchema,
   versionSchema,
 } from './shapes.ts';
 
@@ -19,7 +19,7 @@ import {
 export const AdminFile = strictObject({
   path: physicalPathSchema,
   virtualPath: text('The path as tools see it.'),
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   size: count('Bytes of UTF-8.'),
   lines: count(),
   version: versionSchema,
@@ -48,7 +48,7 @@ export type AdminFolder = Static<typeof AdminFolder>;
 export const EarlierFile = strictObject({
   path: physicalPathSchema,
   virtualPath: text('The path as tools see it.'),
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   at: timeSchema,
   isKnown: Type.Boolean({
     description: 'false where it existed by then, and the history of that time is pruned.',
@@ -104,6 +104,7 @@ export type AdminDeleteAnswer = Static<typeof AdminDeleteAnswer>;
 export const FileListQuery = strictObject({
   prefix: filterText('Text that the physical path starts with.'),
   userId: filterText('Files of this user.'),
+  spaceId: filterText('Files of this space.'),
   q: filterText('Text that the physical path contains, without regard to ASCII case.'),
   depth: Type.Optional(
     Type.Literal(1, { description: 'Roll up the folders below prefix, which then ends in /.' }),
@@ -115,7 +116,7 @@ export const FileListQuery = strictObject({
   ),
   at: Type.Optional(
     requestTime(
-      'The files as of this time, by path; needs userId, and takes prefix alone with it.',
+      'The files as of this time, by path; needs userId or spaceId, and takes prefix alone with it.',
     ),
   ),
   ...pageQuery,

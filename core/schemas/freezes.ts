@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { nullable, strictObject, text, timeSchema, userIdSchema } from './shapes.ts';
+import { nullable, ownerFields, strictObject, text, timeSchema } from './shapes.ts';
 
 /** Whose writes are to be stopped, why, and for how long. Exactly one of the first four is named. */
 export const FreezeRequest = strictObject({
@@ -8,6 +8,9 @@ export const FreezeRequest = strictObject({
       format: 'user-id',
       description: 'Writes to this user’s memory, and all writes of calls for the user.',
     }),
+  ),
+  spaceId: Type.Optional(
+    Type.String({ format: 'space-id', description: 'Writes to the memory of this space.' }),
   ),
   actor: Type.Optional(
     Type.String({
@@ -41,7 +44,7 @@ export type FreezeRequest = Static<typeof FreezeRequest>;
 /** Writes that an operator has stopped. */
 export const AdminFreeze = strictObject({
   id: Type.String(),
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   actor: nullable(Type.String()),
   keyId: nullable(Type.String()),
   all: Type.Boolean(),

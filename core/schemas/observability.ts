@@ -8,6 +8,7 @@ import {
   flag,
   nextCursorSchema,
   nullable,
+  ownerFields,
   pageQuery,
   physicalPathSchema,
   strictObject,
@@ -129,7 +130,7 @@ export const TopFiles = strictObject({
   items: Type.Array(
     strictObject({
       path: physicalPathSchema,
-      userId: nullable(userIdSchema),
+      ...ownerFields,
       accesses: count(),
       reads: count(),
       writes: count(),
@@ -151,7 +152,7 @@ export const Topology = strictObject({
     strictObject({
       id: text('The kind and the name: tool:memory_read.'),
       kind: Type.Enum(['scope', 'actor', 'tool', 'file']),
-      label: text('users/<userId>, shared, or a name or physical path.'),
+      label: text('users/<userId>, spaces/<spaceId>, shared, or a name or physical path.'),
       weight: count(),
     }),
   ),

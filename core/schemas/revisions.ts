@@ -6,6 +6,7 @@ import {
   flag,
   nextCursorSchema,
   nullable,
+  ownerFields,
   pageQuery,
   physicalPathSchema,
   requestTime,
@@ -25,7 +26,7 @@ export type RevisionAction = Static<typeof RevisionAction>;
 export const AdminRevision = strictObject({
   id: Type.String(),
   path: physicalPathSchema,
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   version: versionSchema,
   action: RevisionAction,
   actor: Type.String(),
@@ -124,6 +125,7 @@ export type AdminRevisionDetail = Static<typeof AdminRevisionDetail>;
 export const RevisionListQuery = strictObject({
   path: filterText('Revisions of this physical path.'),
   userId: filterText('Revisions of this user.'),
+  spaceId: filterText('Revisions of this space.'),
   actor: filterText('Who wrote.'),
   action: Type.Optional(RevisionAction),
   runId: filterText('Written by this dream run.'),
@@ -198,11 +200,12 @@ export const RedactTextRequest = strictObject({
   in: Type.Optional(
     Type.Enum(['file', 'user', 'everywhere'], {
       description:
-        'file: with path, or that of the revision (default with revisionId). user: with userId, or that of the revision.',
+        'file: with path, or that of the revision (default with revisionId). user: with userId or spaceId, or that of the revision.',
     }),
   ),
   path: filterText('The file: a physical path.'),
   userId: filterText('The user.'),
+  spaceId: filterText('The space.'),
   replacement: Type.Optional(
     Type.String({
       minLength: 1,
@@ -227,7 +230,7 @@ export type RedactTextRequest = Static<typeof RedactTextRequest>;
 /** A file whose versions lose a text, or would. */
 export const RedactedFile = strictObject({
   path: physicalPathSchema,
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   versions: count('Versions whose content has, or had, the text.'),
   fromVersion: Type.Integer({ minimum: 1, description: 'The oldest of them.' }),
   toVersion: Type.Integer({ minimum: 1, description: 'The newest of them.' }),
@@ -286,7 +289,7 @@ export const UnfinishedRedaction = strictObject({
   id: Type.String(),
   in: Type.Enum(['file', 'user', 'everywhere']),
   path: nullable(physicalPathSchema),
-  userId: nullable(userIdSchema),
+  ...ownerFields,
   startedAt: timeSchema,
   reason: Type.String(),
 });
@@ -343,6 +346,7 @@ export const RevertSelection = strictObject({
   userId: Type.Optional(
     text('Only in the memory of this user. With runId, default the user of the run.'),
   ),
+  spaceId: Type.Optional(text('Only in the memory of this space.')),
   revisionIds: Type.Optional(
     Type.Array(Type.String(), {
       minItems: 1,
@@ -512,7 +516,8 @@ export type RestoreAnswer = Static<typeof RestoreAnswer>;
 
 /** Which times are compared. */
 export const DiffQuery = strictObject({
-  userId: text('Whose memory.'),
+  userId: filterText('Whose memory; or spaceId.'),
+  spaceId: filterText('The memory of this space.'),
   from: requestTime('The earlier time.'),
   to: Type.Optional(requestTime('The later time; default now.')),
   limit: pageQuery.limit,
@@ -543,6 +548,7 @@ export const PruneRequest = strictObject({
     }),
   ),
   userId: Type.Optional(Type.String()),
+  spaceId: Type.Optional(Type.String()),
   path: Type.Optional(Type.String()),
   dryRun: flag('Count and remove nothing.'),
 });

@@ -32,10 +32,22 @@ export const userIdSchema = Type.String({
   description: 'A user id, byte for byte.',
 });
 
+/** Whose memory: that of a space. */
+export const spaceIdSchema = Type.String({
+  format: 'space-id',
+  description: 'A space id, byte for byte.',
+});
+
+/** Whose memory something is: of a user or a space; both null for shared memory. */
+export const ownerFields = {
+  userId: nullable(userIdSchema),
+  spaceId: nullable(spaceIdSchema),
+};
+
 /** Where a file is, as operators see it. */
 export const physicalPathSchema = Type.String({
   format: 'physical-path',
-  description: 'Physical path: users/<userId>/<path> or shared/<path>.',
+  description: 'Physical path: users/<userId>/<path>, spaces/<spaceId>/<path> or shared/<path>.',
 });
 
 /** Version of a file. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { strictObject, text } from './shapes.ts';
+import { nullable, strictObject, text } from './shapes.ts';
 
 const jsonSchema = Type.Unsafe<object>(
   Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' }),
@@ -27,6 +27,16 @@ const optionalText = (
 ) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], ...limits, description }));
 
+/** A space that a call may use, and whether it may write there. */
+export const NamedSpace = strictObject({
+  id: Type.String({ format: 'space-id', description: 'The id of the space, byte for byte.' }),
+  access: Type.Enum(['read', 'write']),
+});
+export type NamedSpace = Static<typeof NamedSpace>;
+
+/** The most spaces of one call. */
+export const MAX_SPACES = 16;
+
 /** Who a tool runs for: bound by the caller, never by a model. */
 export const ToolContext = strictObject({
   userId: Type.String({
@@ -34,6 +44,11 @@ export const ToolContext = strictObject({
     description: 'From a trusted identity of the server: the service authenticates no end users.',
   }),
   actor: optionalText('Who reads or writes; default agent.', { minLength: 1, maxLength: 64 }),
+  spaces: Type.Optional(
+    nullable(Type.Array(NamedSpace, { maxItems: MAX_SPACES }), {
+      description: 'The spaces that this call may use, each once. No space is open by itself.',
+    }),
+  ),
   toolCallId: optionalText('The framework’s own id of this call, kept beside.'),
   timeZone: optionalText('The user’s time zone, as in Europe/Berlin; default SERVICE_TIME_ZONE.'),
 });

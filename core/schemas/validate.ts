@@ -31,7 +31,10 @@ let thorough: Ajv2020 | null = null;
 
 /** The parsers of ids and paths decide, with codes of their own: these formats only describe. */
 function addRules(ajv: Ajv2020): Ajv2020 {
-  return addFormats(ajv).addFormat('user-id', true).addFormat('physical-path', true);
+  return addFormats(ajv)
+    .addFormat('user-id', true)
+    .addFormat('space-id', true)
+    .addFormat('physical-path', true);
 }
 
 /**

@@ -1,18 +1,11 @@
-import type { AccessAction, LineRange, ScopeKey } from '../contracts/records.ts';
+import type { AccessAction, LineRange } from '../contracts/records.ts';
 import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
 import type { IdSource } from '../ids/ids.ts';
-import {
-  parseUserId,
-  SHARED,
-  parseVirtualPrefix,
-  type PathPrefix,
-  toScope,
-  toVirtualPath,
-} from '../files/paths.ts';
+import { parseVirtualPrefix, type PathPrefix, toScopes, toVirtualPath } from '../files/paths.ts';
 import type { FusionWeights } from './rank/fuse.ts';
 import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
@@ -59,8 +52,8 @@ export function createFind(deps: FindDependencies): FindService {
   return {
     async find(args, call) {
       const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
-      const within = path === undefined || path === '' ? null : parsePrefix(path, call);
-      const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
+      const within = path === undefined || path === '' ? null : parseVirtualPrefix(path, call);
+      const request = { text: query, scopes: toScopes(call), within, group, limit, isFuzzy: true };
       const now = deps.now();
       const time = toTimeRequest(
         {
@@ -101,8 +94,7 @@ export function createFind(deps: FindDependencies): FindService {
       };
       if (results.length > 0) return answer;
       const files = past?.files ?? deps.files;
-      const roots =
-        within === null ? request.scopes.map((scope) => ({ scope, prefix: '' })) : [within];
+      const roots = within ?? request.scopes.map((scope) => ({ scope, prefix: '' }));
       const isInTime = time !== null && (time.since !== null || time.until !== null);
       const hint = await writeHint(files, {
         roots,
@@ -176,11 +168,6 @@ async function askByMeaning(
   return { hybrid: { vector, key, weights, trace: call.trace }, degraded: null };
 }
 
-/** The scopes that a call may search: its user's and shared memory. */
-export function scopesOf(call: ToolCall): ScopeKey[] {
-  return [toScope(parseUserId(call.userId)), SHARED];
-}
-
 /** Runs the search inside a span of the call. */
 export async function runSearch(
   search: Search,
@@ -226,10 +213,6 @@ export async function logShown(
     return { ...row, lines: formatLines(lines), rank: index + 1 };
   });
   if (rows.length > 0) await logAccess(deps, { call, rows });
-}
-
-function parsePrefix(path: string, call: ToolCall) {
-  return parseVirtualPrefix(path, parseUserId(call.userId))[0] ?? null;
 }
 
 /** A result of a find, and the lines of the file that it shows. */

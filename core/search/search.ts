@@ -29,10 +29,10 @@ export interface SearchRequest {
   term?: string;
   /** Leaves out the files with this term of the index; the statistics still count them. */
   except?: string;
-  /** Searched as one collection: the user's scope and shared memory. */
+  /** Searched as one collection: the user's scope, those of spaces, and shared memory. */
   scopes: readonly ScopeKey[];
-  /** Limits the hits to a prefix or to these files. The statistics always count all files. */
-  within: PathPrefix | readonly FileKey[] | null;
+  /** Limits the hits to prefixes, one a scope, or to these files. The statistics always count all files. */
+  within: readonly PathPrefix[] | readonly FileKey[] | null;
   group: 'file' | 'passage';
   limit: number;
   /** Whether to try similar words if nothing matches. */
@@ -267,12 +267,18 @@ async function toFilter(
   { within, scopes }: SearchRequest,
 ): Promise<Filter | null> {
   if (within === null) return null;
-  if ('prefix' in within) {
-    const wanted = scopes.indexOf(within.scope);
-    if (within.prefix === '') return ({ scope }) => scope === wanted;
-    const files = await view.listFiles(within.scope, within.prefix);
-    const fileNos = new Set(files.map(({ fileNo }) => fileNo));
-    return ({ scope, file }) => scope === wanted && fileNos.has(file);
+  if (isPrefixes(within)) {
+    // By the place of a scope: the numbers of its files, or `null` for all of them.
+    const wanted = new Map<number, ReadonlySet<number> | null>();
+    for (const { scope, prefix } of within) {
+      const files = prefix === '' ? null : await view.listFiles(scope, prefix);
+      const fileNos = files === null ? null : new Set(files.map(({ fileNo }) => fileNo));
+      wanted.set(scopes.indexOf(scope), fileNos);
+    }
+    return ({ scope, file }) => {
+      const fileNos = wanted.get(scope);
+      return fileNos !== undefined && (fileNos === null || fileNos.has(file));
+    };
   }
   const wanted = new Set<string>();
   for (const { scope, path } of within) {
@@ -281,6 +287,13 @@ async function toFilter(
     }
   }
   return ({ scope, file }) => wanted.has(`${scope} ${file}`);
+}
+
+function isPrefixes(
+  within: readonly PathPrefix[] | readonly FileKey[],
+): within is readonly PathPrefix[] {
+  const [first] = within;
+  return first !== undefined && 'prefix' in first;
 }
 
 /** How many results of each ranking are fused. Lower places add next to nothing. */

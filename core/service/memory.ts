@@ -1,3 +1,4 @@
+import { createSpaces } from '../access/space-settings.ts';
 import { createErasures } from '../erase/erase.ts';
 import { createRewriter } from '../erase/rewriter.ts';
 import { createFiles } from '../files/files.ts';
@@ -65,6 +66,7 @@ export function createMemory(
     now,
     lookMs: deps.erasureLookMs,
   });
+  const spaces = createSpaces({ storage, ids, now });
   const freezes = createFreezes({ storage, known: knownErasures, ids, now });
   const retention = createRetention({
     storage,
@@ -73,5 +75,15 @@ export function createMemory(
     ids,
     log,
   });
-  return { files, idempotency, rewriter, revisions, restores, erasures, freezes, retention };
+  return {
+    files,
+    idempotency,
+    rewriter,
+    revisions,
+    restores,
+    erasures,
+    spaces,
+    freezes,
+    retention,
+  };
 }

@@ -72,7 +72,7 @@ export function createToolServices(
     log,
     now,
     record: (event) => telemetry.queue.event(event),
-    checkUser: (userId) => telemetry.knownErasures.check(userId),
+    checkScopes: (scopes) => telemetry.knownErasures.check(scopes),
     latestErasure: () => telemetry.knownErasures.latest(),
   });
   const services: MemoryServices = {

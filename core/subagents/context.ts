@@ -1,8 +1,8 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
 import { createFence } from '../edits/fence.ts';
-import { toVirtualPath } from '../files/paths.ts';
-import { type FindDependencies, logShown, scopesOf, type ShownLines } from '../search/find.ts';
+import { toScopes, toVirtualPath } from '../files/paths.ts';
+import { type FindDependencies, logShown, type ShownLines } from '../search/find.ts';
 import type { MemoryFiles } from '../search/memory-files.ts';
 import type { Hit } from '../search/search.ts';
 import { newestOf } from '../search/time/line-times.ts';
@@ -119,7 +119,7 @@ async function openPast(
 ): Promise<PastMemory | null> {
   if (asOf === undefined) return null;
   const at = parseAsOf(asOf, deps.now());
-  return await openMemoryAt(deps.search.revisions, { scopes: scopesOf(call), within: null, at });
+  return await openMemoryAt(deps.search.revisions, { scopes: toScopes(call), within: null, at });
 }
 
 /**
@@ -156,7 +156,7 @@ async function readStable(
   const marked = past === null ? found : { ...found, states: [] };
   const stable = fill
     ? await takeStable(past?.files ?? deps.search.files, {
-        scopes: scopesOf(call),
+        scopes: toScopes(call),
         maxChars,
         sizes,
         marked,
@@ -188,7 +188,7 @@ async function select(
       maxChars: room,
       own: hits,
       search: find,
-      paths: await listPaths(deps.search.files, scopesOf(call)),
+      paths: await listPaths(deps.search.files, toScopes(call)),
     },
     call,
   );
@@ -213,7 +213,7 @@ async function findCatalog(
   call: ToolCall,
 ): Promise<Catalog | null> {
   if (!fill || stable.hasWhole || stable.isAll) return null;
-  const [scope] = scopesOf(call) as [ScopeKey];
+  const [scope] = toScopes(call) as [ScopeKey];
   return await listCatalog(past?.files ?? deps.search.files, {
     scope,
     maxChars,
@@ -280,7 +280,7 @@ async function logRows(
   if (catalog === null && selection === null) return;
   // One row of a list, whether a model was shown paths, the caller a catalog, or both.
   const index = catalog?.index ?? null;
-  const [scope] = scopesOf(call) as [ScopeKey];
+  const [scope] = toScopes(call) as [ScopeKey];
   await logAccess(deps.search, {
     call,
     rows: [

@@ -12,6 +12,8 @@ import {
   parsePhysicalPath,
   parsePhysicalPrefix,
   parseUserId,
+  toFilteredScope,
+  toOwner,
   toPhysicalPath,
 } from '../files/paths.ts';
 import { parseTimeOrNull, toTime } from '../time/time.ts';
@@ -28,10 +30,11 @@ export interface AccessLog {
 export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog {
   return {
     async list(query) {
-      const { limit: _limit, cursor: _cursor, order: _order, ...same } = query;
+      const { limit: _limit, cursor: _cursor, order: _order, spaceId, ...same } = query;
       const filter = {
         ...same,
         userId: query.userId === undefined ? null : parseUserId(query.userId),
+        scope: toFilteredScope({ spaceId }),
         path: query.path === undefined ? null : parsePhysicalPath(query.path),
         prefix: query.prefix === undefined ? null : parsePhysicalPrefix(query.prefix),
         since: parseTimeOrNull(query.since, 'since'),
@@ -69,5 +72,6 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
 /** An access row as the admin API shows it. */
 export function toAdminAccess({ scope, fileNo: _fileNo, ...row }: AccessRecord): AdminAccess {
   const path = toPhysicalPath({ scope, path: row.path });
-  return { ...row, at: toTime(row.at), path, lines: parseLines(row.lines) };
+  const { spaceId } = toOwner(scope);
+  return { ...row, spaceId, at: toTime(row.at), path, lines: parseLines(row.lines) };
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AuditCaller } from '../contracts/plugin.ts';
-import { isUserId, SHARED, toScope } from '../files/paths.ts';
+import { SHARED, toOwner, toPrefixRange } from '../files/paths.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { toAuditRecord } from './audit.ts';
@@ -39,18 +39,14 @@ export function createContentsAudit(deps: {
         const last = seen.get(key);
         if (last !== undefined && now - last >= 0 && now - last < AGAIN_MS) continue;
         seen.set(key, now);
-        const userId = toOwner(path);
-        const entry = { action: 'contents.read', target: path, details: { userId } };
-        const scope = userId === null ? SHARED : toScope(userId);
+        const range = toPrefixRange(path);
+        const scope = range.kind === 'scope' ? range.scope : SHARED;
+        const { userId, spaceId } = toOwner(scope);
+        const details = spaceId === null ? { userId } : { userId, spaceId };
+        const entry = { action: 'contents.read', target: path, details };
         rows.push({ ...toAuditRecord(deps.ids, { ...entry, ...caller }), scope });
       }
       return rows.length === 0 ? undefined : deps.queue.audit(rows);
     },
   };
-}
-
-/** The user of a physical path; `null` for shared memory, and for all. */
-function toOwner(path: string) {
-  const [root, userId] = path.split('/');
-  return root === 'users' && isUserId(userId) ? userId : null;
 }

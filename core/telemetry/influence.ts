@@ -3,7 +3,13 @@ import type { AccessRecord, FileKey, RevisionRecord } from '../contracts/records
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import { sliceLines } from '../files/content.ts';
-import { fileNotFound, parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
+import {
+  fileNotFound,
+  parsePhysicalPath,
+  parseUserId,
+  toFilteredScope,
+  toPhysicalPath,
+} from '../files/paths.ts';
 import { followLine, type LineHistory } from '../history/line-history.ts';
 import { noteDamage } from '../history/texts.ts';
 import { type Revisions, toAdminRevision } from '../history/revisions.ts';
@@ -38,6 +44,7 @@ export async function readInfluence(
   checkQuery(query);
   const filter: AccessFilter = {
     userId: query.userId === undefined ? null : parseUserId(query.userId),
+    scope: toFilteredScope({ spaceId: query.spaceId }),
     tool: query.tool ?? null,
     since: parseTimeOrNull(query.since, 'since'),
     until: parseTimeOrNull(query.until, 'until'),

@@ -9,6 +9,7 @@ import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { toAdminAccess } from './access-log.ts';
 import type { Revisions } from '../history/revisions.ts';
+import { toOwner } from '../files/paths.ts';
 import { toTime } from '../time/time.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readShown } from './shown-content.ts';
@@ -68,13 +69,14 @@ export function createTraces(storage: Storage, queue: AccessQueue, revisions: Re
 }
 
 /** Converts a recorded call to events: the root, and its spans in the order they ended. */
-export function toAdminEvents({ scope: _scope, parent: _parent, spans, ...event }: EventRecord): {
+export function toAdminEvents({ scope, parent: _parent, spans, ...event }: EventRecord): {
   root: AdminEvent;
   spans: AdminEvent[];
 } {
   const { id, traceId, toolCallId, callerToolCallId, userId, tool, actor, key } = event;
+  const { spaceId } = toOwner(scope);
   return {
-    root: { ...event, startedAt: toTime(event.startedAt) },
+    root: { ...event, spaceId, startedAt: toTime(event.startedAt) },
     spans: spans.map((span, index) => ({
       // Spans are kept inside their root's row: their id is the root's with their place.
       id: `${id}.${index}`,
@@ -82,6 +84,7 @@ export function toAdminEvents({ scope: _scope, parent: _parent, spans, ...event 
       toolCallId,
       callerToolCallId,
       userId,
+      spaceId,
       tool,
       actor,
       key,

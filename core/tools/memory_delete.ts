@@ -13,6 +13,7 @@ export const memoryDelete: ToolDefinition<DeleteArguments, DeleteResult> = {
   optional: true,
   errorCodes: [
     'INVALID_PATH',
+    'SPACE_NOT_ALLOWED',
     'READ_ONLY_SCOPE',
     'WRITES_FROZEN',
     'FILE_NOT_FOUND',

@@ -10,7 +10,7 @@ export const memoryFind: ToolDefinition<FindArguments, FindResult> = {
   outputSchema: FindResult,
   readOnly: true,
   requiresModel: false,
-  errorCodes: ['INVALID_PATH', 'WORK_LIMIT_EXCEEDED'],
+  errorCodes: ['INVALID_PATH', 'SPACE_NOT_ALLOWED', 'WORK_LIMIT_EXCEEDED'],
   example: {
     arguments: { query: 'what does she like to drink' },
     result: {

@@ -5,12 +5,12 @@ export const memoryList: ToolDefinition<ListArguments, ListResult> = {
   name: 'memory_list',
   title: 'List memory files',
   description:
-    'Lists the memory files of this user (user/…) and the shared ones (shared/…) by path, without their content.',
+    'Lists the memory files of this user (user/…), of spaces (spaces/…) and the shared ones (shared/…) by path, without their content.',
   inputSchema: ListArguments,
   outputSchema: ListResult,
   readOnly: true,
   requiresModel: false,
-  errorCodes: ['INVALID_PATH', 'INVALID_CURSOR'],
+  errorCodes: ['INVALID_PATH', 'SPACE_NOT_ALLOWED', 'INVALID_CURSOR'],
   example: {
     arguments: { path: 'user/' },
     result: {

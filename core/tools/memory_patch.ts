@@ -12,6 +12,7 @@ export const memoryPatch: ToolDefinition<PatchArguments, PatchResult> = {
   requiresModel: false,
   errorCodes: [
     'INVALID_PATH',
+    'SPACE_NOT_ALLOWED',
     'INVALID_CONTENT',
     'READ_ONLY_SCOPE',
     'WRITES_FROZEN',

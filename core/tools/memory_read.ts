@@ -9,7 +9,7 @@ export const memoryRead: ToolDefinition<ReadArguments, ReadResult> = {
   outputSchema: ReadResult,
   readOnly: true,
   requiresModel: false,
-  errorCodes: ['INVALID_PATH', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],
+  errorCodes: ['INVALID_PATH', 'SPACE_NOT_ALLOWED', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],
   example: {
     arguments: { path: 'user/profile.md' },
     result: {

@@ -13,6 +13,7 @@ export const memoryWrite: ToolDefinition<WriteArguments, WriteResult> = {
   requiresModel: false,
   errorCodes: [
     'INVALID_PATH',
+    'SPACE_NOT_ALLOWED',
     'INVALID_CONTENT',
     'READ_ONLY_SCOPE',
     'WRITES_FROZEN',

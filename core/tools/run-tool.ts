@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiKey } from '../contracts/access.ts';
 import type { Logger } from '../contracts/plugin.ts';
+import type { ScopeKey } from '../contracts/records.ts';
 import type {
   MemoryServices,
   ToolCall,
@@ -14,11 +15,12 @@ import { describeError } from '../describe-error.ts';
 import { MemoryError, notRun, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { hashText } from '../files/content.ts';
-import { checkKeyTool, checkKeyUser } from '../access/key-rules.ts';
-import { parseUserId, SHARED, toScope, type UserId } from '../files/paths.ts';
+import { checkKeySpaces, checkKeyTool, checkKeyUser } from '../access/key-rules.ts';
+import { parseUserId, SHARED, toScope, toScopes, type UserId } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../network/rate-limit.ts';
-import type { ListedTool } from '../schemas/tools.ts';
+import { parseSpaces } from '../access/spaces.ts';
+import type { ListedTool, NamedSpace } from '../schemas/tools.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
 import { parseTraceId, parseTraceparent } from '../telemetry/trace-context.ts';
@@ -67,8 +69,8 @@ interface ToolsDependencies {
   lateStart?: () => MemoryError;
   /** The number of the last erasure that is known. */
   latestErasure: () => number;
-  /** Throws while the memory of a user can not be used. */
-  checkUser: (userId: UserId) => void;
+  /** Throws while one of these memories can not be used. */
+  checkScopes: (scopes: readonly ScopeKey[]) => void;
   /** For tests; default 15 s. */
   deadlineMs?: number | undefined;
   now: () => number;
@@ -88,6 +90,7 @@ interface TracedCall {
   request: ToolRequest;
   tool: RegisteredTool | undefined;
   user: Parsed<UserId>;
+  spaces: Parsed<readonly NamedSpace[]>;
   actor: Parsed<string>;
   toolCallId: string;
   trace: RootTrace;
@@ -161,13 +164,14 @@ export function createTools(deps: ToolsDependencies): Tools {
     // JavaScript callers may pass anything. A bad call is traced before it is refused.
     const context: Partial<ToolRequest['context']> = request?.context ?? {};
     const user = attemptParse(() => parseUserId(context.userId));
+    const spaces = attemptParse(() => parseSpaces(context.spaces));
     const fixedActor = reservedActor ?? request?.apiKey?.actor ?? null;
     const actor = attemptParse(() => fixedActor ?? parseActor(context.actor ?? undefined));
     const trace = new RootTrace({
       ids: deps.ids,
       kind: 'tool',
       name: `execute_tool ${tool === undefined ? 'unknown' : name}`,
-      scope: user.value === null ? SHARED : toScope(user.value),
+      scope: user.value === null ? SHARED : toScope({ userId: user.value }),
       userId: user.value,
       tool: tool?.definition.name ?? null,
       actor: actor.value ?? 'agent',
@@ -179,21 +183,23 @@ export function createTools(deps: ToolsDependencies): Tools {
       startedAt,
       knownErasure,
     });
-    return { name, request, tool, user, actor, toolCallId, trace, arrivedAt, setupFailure };
+    return { name, request, tool, user, spaces, actor, toolCallId, trace, arrivedAt, setupFailure };
   }
 
   async function admitCall(traced: TracedCall): Promise<AdmittedCall> {
-    const { name, request, tool, user, actor, toolCallId, trace, arrivedAt } = traced;
+    const { name, request, tool, user, spaces, actor, toolCallId, trace, arrivedAt } = traced;
     if (tool === undefined) throw toolNotFound([name]);
     if (user.value === null) throw user.error;
     if (actor.value === null) throw actor.error;
+    if (spaces.value === null) throw spaces.error;
     const { apiKey } = request;
     checkKeyTool(apiKey, tool.definition);
     checkKeyUser(apiKey, user.value);
+    checkKeySpaces(apiKey, spaces.value);
     const args = tool.check(request.arguments ?? {});
     if (traced.setupFailure !== null) throw traced.setupFailure.error;
     await waitForStart(arrivedAt);
-    deps.checkUser(user.value);
+    deps.checkScopes(toScopes({ userId: user.value, spaces: spaces.value }));
     if (apiKey !== undefined) await deps.countCall(apiKey);
     limit?.check(user.value);
     limit?.take(user.value);
@@ -208,6 +214,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       args,
       call: {
         userId: user.value,
+        spaces: spaces.value,
         actor: actor.value,
         tool: name,
         toolCallId,

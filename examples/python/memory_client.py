@@ -116,8 +116,15 @@ class _Base:
         tool_call_id: str | None,
         idempotency_key: str | None,
         timeout: float | None = None,
+        spaces: Mapping[str, str] | None = None,
     ) -> _Steps:
-        context = {"userId": user_id, "actor": actor, "toolCallId": tool_call_id}
+        named = [{"id": space, "access": access} for space, access in (spaces or {}).items()]
+        context = {
+            "userId": user_id,
+            "spaces": named or None,
+            "actor": actor,
+            "toolCallId": tool_call_id,
+        }
         request = httpx.Request(
             "POST",
             f"{self._url}/v1/tools/{tool.removeprefix(self._prefix)}/execute",
@@ -288,10 +295,15 @@ class MemoryClient(_Base):
         actor: str | None = None,
         tool_call_id: str | None = None,
         idempotency_key: str | None = None,
+        spaces: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Runs a tool for a user whom your server has authenticated, and returns its result."""
+        """Runs a tool for a user whom your server has authenticated, and returns its result.
+
+        `spaces` are those that the call may use, as in `{"acme": "write", "docs": "read"}`.
+        """
         key = idempotency_key
-        return self._run(self._execute(user_id, tool, arguments, actor, tool_call_id, key))
+        steps = self._execute(user_id, tool, arguments, actor, tool_call_id, key, spaces=spaces)
+        return self._run(steps)
 
     def remember(
         self,
@@ -365,10 +377,15 @@ class AsyncMemoryClient(_Base):
         actor: str | None = None,
         tool_call_id: str | None = None,
         idempotency_key: str | None = None,
+        spaces: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Runs a tool for a user whom your server has authenticated, and returns its result."""
+        """Runs a tool for a user whom your server has authenticated, and returns its result.
+
+        `spaces` are those that the call may use, as in `{"acme": "write", "docs": "read"}`.
+        """
         key = idempotency_key
-        return await self._run(self._execute(user_id, tool, arguments, actor, tool_call_id, key))
+        steps = self._execute(user_id, tool, arguments, actor, tool_call_id, key, spaces=spaces)
+        return await self._run(steps)
 
     async def remember(
         self,

@@ -23,7 +23,7 @@ import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
-import { ownerOf, parseUserId, toScope } from '../../core/plugin.ts';
+import { ownerOf, toScope } from '../../core/plugin.ts';
 
 /** Executes the runs of this process, and carries out what people decide about any run. */
 export interface Runs {
@@ -173,7 +173,7 @@ async function beginRun(
   const { origin, dryRun, settings, caller } = options;
   const { host, dreams, breaker, active } = context;
   assertOpen(context);
-  const scope = toScope(parseUserId(userId));
+  const scope = toScope({ userId: userId });
   const patienceMs = settings.dream_run_timeout_seconds * 1_000;
   const lease = await claimLease(host, dreams.userLease(userId), { patienceMs });
   if (lease === null) return null;

@@ -5,6 +5,8 @@ import type { HostSettings } from '../../core/contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { parseSpaceLine } from '../../core/access/spaces.ts';
+import { spaceNotAllowed } from '../../core/files/paths.ts';
 import { checkToolPrefix } from '../../core/schemas/tool-prefix.ts';
 import { PostTransport } from './post-transport.ts';
 import { REFUSAL_SCHEMA, toRefusal } from './protocol-error.ts';
@@ -80,12 +82,12 @@ export function mcpRoute(
     tag: 'Tools',
     summary: 'The tools over the Model Context Protocol',
     description:
-      'Streamable HTTP, with the user in x-user-id, which initialize, ping and tools/list do without, and a key for one user. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
+      'Streamable HTTP, with the user in x-user-id, which initialize, ping and tools/list do without, and a key for one user, and its spaces in x-spaces, as in acme:write, docs:read. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
     bodySchema,
     signedIn: {},
     resultSchema: { ...bodySchema, description: 'The answer, or a list of answers to a list.' },
     otherStatuses: { 202: 'None of the messages asks for an answer.' },
-    errorCodes: ['INVALID_USER_ID'],
+    errorCodes: ['INVALID_USER_ID', 'SPACE_NOT_ALLOWED'],
     errorBody: { schema: REFUSAL_SCHEMA, write: toRefusal },
     ...(mcpResourceMetadata === null
       ? {}
@@ -112,12 +114,16 @@ function toCall(request: RouteRequest, messages: readonly JSONRPCMessage[]): Cal
   const { apiKey } = request;
   const userId = request.userId ?? request.header('x-user-id') ?? onlyUserOf(apiKey ?? undefined);
   if (userId === null) return null;
+  const spaces = parseSpaceLine(request.header('x-spaces') ?? '');
+  const [first] = spaces;
+  // What someone who is signed in may use is for the app to say.
+  if (request.userId !== null && first !== undefined) throw spaceNotAllowed(first.id);
   const traceparent = request.header('traceparent');
   // A key is for one request: the second of a list would be another one under the same key.
   const idempotencyKey = messages.length === 1 ? request.header('idempotency-key') : null;
   return {
-    // The runner checks it, in the calls that need one.
-    context: { userId },
+    // The runner checks them, in the calls that need a user.
+    context: { userId, ...(spaces.length === 0 ? {} : { spaces: [...spaces] }) },
     ...(apiKey === null ? {} : { apiKey }),
     // All messages of a list have one deadline; the runner refuses those that have not begun by then.
     arrivedAt: request.arrivedAt,

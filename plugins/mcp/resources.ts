@@ -15,6 +15,8 @@ import { takeStart } from '../../core/encoding/take-text.ts';
 
 const SCHEME = 'memory://';
 const PAGE_SIZE = 100;
+/** Where paths start. */
+const ROOTS = ['user', 'spaces', 'shared'];
 
 /** What is common to the calls of one request: whose memory it is, and who reads. */
 export type Call = Omit<ToolRequest, 'arguments'>;
@@ -75,7 +77,8 @@ export async function completePath(
     })
     .catch((error: unknown) => {
       // What is typed so far may be no path yet.
-      if ((error as MemoryError).code === 'INVALID_PATH') return null;
+      const { code } = error as MemoryError;
+      if (code === 'INVALID_PATH' || code === 'SPACE_NOT_ALLOWED') return null;
       throw error;
     });
   if (listed === null) return { completion: { values: [] } };
@@ -92,6 +95,11 @@ export function listResourceTemplates(): ListResourceTemplatesResult {
         uriTemplate: `${SCHEME}user/{+path}`,
         name: 'user memory',
         description: 'A memory file of this user, as in memory://user/profile.md.',
+      },
+      {
+        uriTemplate: `${SCHEME}spaces/{+path}`,
+        name: 'memory of a space',
+        description: 'A memory file of a space, as in memory://spaces/acme/policy.md.',
       },
       {
         uriTemplate: `${SCHEME}shared/{+path}`,
@@ -133,10 +141,10 @@ export function toUri(path: string): string {
  * scheme, a malformed escape, and a segment that hides a slash. The rest is for the parser of paths.
  */
 export function parseUri(uri: string): string {
-  if (!uri.startsWith(`${SCHEME}user/`) && !uri.startsWith(`${SCHEME}shared/`)) {
+  if (!ROOTS.some((root) => uri.startsWith(`${SCHEME}${root}/`))) {
     throw new MemoryError(
       'INVALID_PATH',
-      `An address starts with ${SCHEME}user/ or ${SCHEME}shared/.`,
+      `An address starts with ${SCHEME}user/, ${SCHEME}spaces/ or ${SCHEME}shared/.`,
     );
   }
   return uri.slice(SCHEME.length).split('/').map(decodeSegment).join('/');

@@ -1,7 +1,7 @@
 import { type Readable, Transform, type TransformCallback, type Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
-import type { ToolRunner } from '../../core/contracts/tool.ts';
+import type { NamedSpace, ToolRunner } from '../../core/contracts/tool.ts';
 import {
   type ForeignJsonError,
   type JsonLimits,
@@ -14,6 +14,8 @@ import { Subscriptions } from './subscriptions.ts';
 /** Options of {@link serveStdio}. */
 export interface StdioOptions extends McpOptions {
   userId: string;
+  /** The spaces that the client may use; default none. */
+  spaces?: readonly NamedSpace[];
   /** Default: the process's own standard input and output. */
   input?: Readable;
   output?: Writable;
@@ -44,7 +46,11 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   });
   const sdk = await importSdk();
   const call = {
-    context: { userId, ...(options.actor === undefined ? {} : { actor: options.actor }) },
+    context: {
+      userId,
+      ...(options.spaces === undefined ? {} : { spaces: [...options.spaces] }),
+      ...(options.actor === undefined ? {} : { actor: options.actor }),
+    },
   };
   const subscriptions = new Subscriptions(runner, {
     call,

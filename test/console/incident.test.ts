@@ -169,6 +169,7 @@ describe('the story of an incident', () => {
       id: 'r1',
       path: 'users/anna/a.md',
       userId: 'anna',
+      spaceId: null,
       version: 1,
       action: 'create' as const,
       actor: 'agent',

@@ -8,5 +8,5 @@ const [database = '', userId = '', transactions = ''] = process.argv.slice(2);
 
 const { core, storage } = await openService(database);
 killAfter(storage.erasure, ['begin', 'erase', 'end'], Number(transactions));
-await core.erasures.erase(userId, { confirm: userId }, { address: null, traceId: null });
+await core.erasures.erase({ userId }, { confirm: userId }, { address: null, traceId: null });
 process.kill(process.pid, 'SIGKILL');

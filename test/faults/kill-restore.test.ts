@@ -59,7 +59,11 @@ describe.each(DATABASES)('a restore on %s that is killed with kill -9', (name, m
       const write = (content: string) =>
         call(core, 'alice', 'memory_write', { path: 'user/0.md', content });
       expect(await rejection(write('lost\n'))).toMatchObject({ code: 'MEMORY_HELD' });
-      const another = core.restores.restore('alice', { at: new Date().toISOString() }, CALLER);
+      const another = core.restores.restore(
+        { userId: 'alice' },
+        { at: new Date().toISOString() },
+        CALLER,
+      );
       expect(await rejection(another)).toMatchObject({ code: 'MEMORY_HELD' });
       await core.start();
       await vi.waitFor(async () => expect(await core.storage.holds?.list(10)).toEqual([]), {
@@ -78,7 +82,7 @@ describe.each(DATABASES)('a restore on %s that is killed with kill -9', (name, m
     const { database, at } = await make();
     await restoreAndDie(database, at, 2);
     const core = await openCore({ storage: openDatabase(database), now: later });
-    const answer = await core.restores.restore('alice', { at }, CALLER);
+    const answer = await core.restores.restore({ userId: 'alice' }, { at }, CALLER);
     expect(answer).toMatchObject({ restored: FILES - 100, unchanged: 100, left: 0 });
     expect(await contentsOf(core)).toEqual(new Set(['good\n']));
     expect(await core.storage.holds?.list(10)).toEqual([]);

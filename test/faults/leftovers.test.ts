@@ -150,7 +150,7 @@ it('the receipts of an erasure and of a redaction name what is still there', asy
   const spool = await spoolArchive((async function* () {})());
   const first = await core.storage.revisions.ofVersion({ scope: 'u:alice', path: 'a.md' }, 1);
   const redacted = await core.revisions.redact(first?.id ?? '', { reason: 'x' }, operator);
-  const erase = () => core.erasures.erase('alice', { confirm: 'alice' }, operator);
+  const erase = () => core.erasures.erase({ userId: 'alice' }, { confirm: 'alice' }, operator);
   for (const { mayRemain, copies } of [redacted, await erase()]) {
     expect(copies.map(({ name }) => join(directory, name))).toContain(copy);
     expect(mayRemain.filter((line) => line.includes('/memory-service-import-'))).toHaveLength(1);

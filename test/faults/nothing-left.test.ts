@@ -34,7 +34,7 @@ describe.each(sampledDrivers)('the files of a database on %s', (driver) => {
 
   it.each(seeds)('have nothing of an erased user (history %i)', async (seed) => {
     const { filename, core } = await open(seed, true);
-    const receipt = await core.erasures.erase(VICTIM, { confirm: VICTIM }, operator);
+    const receipt = await core.erasures.erase({ userId: VICTIM }, { confirm: VICTIM }, operator);
     expect(receipt).toMatchObject({ left: {}, pending: [] });
     expect(await findRaw(filename, SECRET)).toEqual([]);
     await core.close();

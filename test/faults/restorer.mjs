@@ -10,5 +10,5 @@ const [database = '', userId = '', at = '', transactions = ''] = process.argv.sl
 const { core, storage } = await openService(database);
 killAfter(storage, ['mutate'], Number(transactions));
 const caller = { address: null, traceId: randomUUID().replaceAll('-', '') };
-await core.restores.restore(userId, { at }, caller);
+await core.restores.restore({ userId }, { at }, caller);
 process.kill(process.pid, 'SIGKILL');

@@ -21,5 +21,7 @@ export function emptyScope(scope: ScopeKey): ScopeState {
     holdId: null,
     holdKind: null,
     uncovered: false,
+    archivedAt: null,
+    quota: null,
   };
 }

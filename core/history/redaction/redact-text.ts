@@ -9,7 +9,7 @@ import { DATABASE_FILE } from '../../erase/rewriter.ts';
 import { takeStart } from '../../encoding/take-text.ts';
 import { MemoryError } from '../../errors.ts';
 import { pastHasMoved } from '../../files/admin-files.ts';
-import { toPhysicalPath, toUserId } from '../../files/paths.ts';
+import { labelOf, toFilteredScope, toOwner, toPhysicalPath, toUserId } from '../../files/paths.ts';
 import { parsePage, readRows, toCursor } from '../../lists/page.ts';
 import { nameLeftovers } from '../../maintenance/leftovers.ts';
 import type { RedactedFile, RedactTextAnswer, RedactTextRequest } from '../../schemas/revisions.ts';
@@ -163,7 +163,7 @@ export async function redactText(
 /** Records that a redaction begins; finds the one that was cut off, if it is asked for again. */
 async function begin(
   { storage, ids, now }: RedactTextParts,
-  { in: where, path, userId, lines, text }: RedactionTarget,
+  { in: where, path, userId, spaceId, lines, text }: RedactionTarget,
   { request, caller }: { request: RedactTextRequest; caller: AuditCaller },
 ): Promise<Begun> {
   const same = (await readBegun(storage)).find(
@@ -171,6 +171,7 @@ async function begin(
       one.in === where &&
       one.path === path &&
       one.userId === userId &&
+      (one.spaceId ?? null) === spaceId &&
       one.lines === lines &&
       (text === null || one.check === toCheck(one.id, text)),
   );
@@ -181,6 +182,7 @@ async function begin(
     in: where,
     path,
     userId,
+    spaceId,
     lines,
     reason: request.reason,
     startedAt: now(),
@@ -190,7 +192,7 @@ async function begin(
   };
   const audit = toAuditRecord(ids, {
     action: 'memory.redact',
-    target: path ?? userId ?? 'all',
+    target: toTargetName({ path, userId, spaceId }),
     details: { step: 'begin', id, in: where, reason: request.reason },
     ...caller,
   });
@@ -201,6 +203,12 @@ async function begin(
     changes: { audit: [audit], settings: [setting] },
   }));
   return begun;
+}
+
+/** What the audit calls the memory of a redaction. */
+function toTargetName({ path, ...owner }: Pick<Begun, 'path' | 'userId' | 'spaceId'>): string {
+  const scope = toFilteredScope(owner);
+  return path ?? (scope === null ? 'all' : labelOf(scope));
 }
 
 /** The redaction that a cursor goes on with. */
@@ -283,6 +291,7 @@ async function redactFile(
 interface FoundFile {
   path: string;
   userId: string | null;
+  spaceId: string | null;
   versions: Set<number>;
   current: boolean;
   version: number | null;
@@ -290,8 +299,8 @@ interface FoundFile {
 }
 
 function toFoundFile(key: FileKey): FoundFile {
-  const [path, userId] = [toPhysicalPath(key), toUserId(key.scope)];
-  return { path, userId, versions: new Set(), current: false, version: null, lines: [] };
+  const facts = { path: toPhysicalPath(key), ...toOwner(key.scope) };
+  return { ...facts, versions: new Set(), current: false, version: null, lines: [] };
 }
 
 /** Notes a version that has the text. A part that is planned again finds it again. */
@@ -478,7 +487,7 @@ async function end(
   const make = (versions: number): AuditRecord =>
     toAuditRecord(ids, {
       action: 'memory.redact',
-      target: begun.path ?? begun.userId ?? 'all',
+      target: toTargetName(begun),
       details: {
         step: 'end',
         id: begun.id,

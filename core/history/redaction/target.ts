@@ -1,6 +1,6 @@
 import type { FileKey, RevisionRecord } from '../../contracts/records.ts';
 import { invalidField, MemoryError } from '../../errors.ts';
-import { ownerOf, SHARED, toPhysicalPath } from '../../files/paths.ts';
+import { toOwner, toPhysicalPath } from '../../files/paths.ts';
 import { isUuid } from '../../ids/ids.ts';
 import type { RedactTextRequest } from '../../schemas/revisions.ts';
 import type { HistoryParts } from '../history-parts.ts';
@@ -20,6 +20,7 @@ export interface RedactionTarget {
   /** Physical; `null` where more than a file is redacted. */
   path: string | null;
   userId: string | null;
+  spaceId: string | null;
   /** `null` if the lines of the revision are redacted already. */
   text: string | null;
   replacer: Replacer | null;
@@ -60,7 +61,7 @@ export async function toTarget(
     in: where,
     selection,
     path: scope === null || path === null ? null : toPhysicalPath({ scope, path }),
-    userId: scope === null || scope === SHARED ? null : ownerOf(scope),
+    ...(scope === null ? { userId: null, spaceId: null } : toOwner(scope)),
     text: isDone ? null : text,
     replacer,
     lines: revision === null ? null : `${revision.id} ${lines ?? ''}`,
@@ -74,9 +75,17 @@ async function findRevision({ storage }: HistoryParts, id: string): Promise<Revi
   return revision;
 }
 
-/** The files of a request. Throws `INVALID_REQUEST` for a path or user that is missing, or too much. */
+/** The files of a request. Throws `INVALID_REQUEST` for a path or owner that is missing, or too much. */
 export function selectFiles(
-  { path, userId }: { path?: string | undefined; userId?: string | undefined },
+  {
+    path,
+    userId,
+    spaceId,
+  }: {
+    path?: string | undefined;
+    userId?: string | undefined;
+    spaceId?: string | undefined;
+  },
   { where, revision }: { where: RedactionTarget['in']; revision: RevisionRecord | null },
 ): FileSelection {
   const forbid = (name: string, value: unknown) => {
@@ -85,15 +94,18 @@ export function selectFiles(
   if (where === 'everywhere') {
     forbid('path', path);
     forbid('userId', userId);
+    forbid('spaceId', spaceId);
     return { scope: null, path: null };
   }
   if (where === 'user') {
     forbid('path', path);
-    if (userId !== undefined) return toSelection({ userId });
-    if (revision === null) throw invalidField('/userId', 'is needed with in: user', 'userId');
+    if (userId !== undefined || spaceId !== undefined) return toSelection({ userId, spaceId });
+    if (revision === null)
+      throw invalidField('/userId', 'or spaceId is needed with in: user', 'userId');
     return { scope: revision.scope, path: null };
   }
   forbid('userId', userId);
+  forbid('spaceId', spaceId);
   if (path !== undefined) return toSelection({ path });
   if (revision === null) throw invalidField('/path', 'is needed with in: file', 'path');
   return { scope: revision.scope, path: revision.path };

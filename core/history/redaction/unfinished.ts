@@ -11,6 +11,8 @@ export interface Begun {
   in: 'file' | 'user' | 'everywhere';
   path: string | null;
   userId: string | null;
+  /** Absent in those that began before there were spaces. */
+  spaceId?: string | null;
   /** Which lines of which revision are the text; `null` where it was given. */
   lines: string | null;
   reason: string;
@@ -54,12 +56,15 @@ export async function readBegun({ config }: Pick<Storage, 'config'>): Promise<Be
 export async function listUnfinished(
   storage: Pick<Storage, 'config'>,
 ): Promise<UnfinishedRedaction[]> {
-  return (await readBegun(storage)).map(({ id, in: where, path, userId, startedAt, reason }) => ({
-    id,
-    in: where,
-    path,
-    userId,
-    startedAt: toTime(startedAt),
-    reason,
-  }));
+  return (await readBegun(storage)).map(
+    ({ id, in: where, path, userId, spaceId = null, startedAt, reason }) => ({
+      id,
+      in: where,
+      path,
+      userId,
+      spaceId,
+      startedAt: toTime(startedAt),
+      reason,
+    }),
+  );
 }

@@ -5,9 +5,11 @@ import type { HeldWrite } from '../../files/hold.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
+  homeOf,
+  labelOf,
   SHARED,
+  toOwner,
   toPhysicalPath,
-  toUserId,
 } from '../../files/paths.ts';
 import { parseTime, toTime } from '../../time/time.ts';
 
@@ -28,7 +30,7 @@ export function parseGoal(
   const time = parseTime(at, 'at');
   if (time > now) throw invalidTime(`${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
-  const home = toPhysicalPath({ scope, path: '' });
+  const home = homeOf(scope);
   if (!path.startsWith(home)) {
     throw new MemoryError('INVALID_PATH', `path must start with ${home}.`, { details: { path } });
   }
@@ -51,7 +53,7 @@ export function isSameGoal(one: Goal, other: Goal): boolean {
 export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
   const step = held === undefined ? {} : { step: held.step };
   return {
-    action: scope === SHARED ? 'shared.restore' : 'users.restore',
+    action: toAction(scope),
     target: nameScope(scope),
     reason: `Restores the memory as of ${toTime(at)}.`,
     details: {
@@ -64,9 +66,14 @@ export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
   };
 }
 
-/** The user of a scope, or `shared`, as the audit and messages name it. */
+/** A scope as the audit and messages name it: shared memory is `shared`. */
 export function nameScope(scope: ScopeKey): string {
-  return toUserId(scope) ?? 'shared';
+  return scope === SHARED ? 'shared' : labelOf(scope);
+}
+
+function toAction(scope: ScopeKey): string {
+  if (scope === SHARED) return 'shared.restore';
+  return toOwner(scope).spaceId === null ? 'users.restore' : 'spaces.restore';
 }
 
 /** The error for a time that can't be restored. */

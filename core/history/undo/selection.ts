@@ -2,7 +2,7 @@ import type { RevertSelection } from '../../contracts/admin.ts';
 import type { RevisionRecord } from '../../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../../contracts/storage.ts';
 import { invalidField, MemoryError } from '../../errors.ts';
-import { parseUserId, toScope } from '../../files/paths.ts';
+import { toFilteredScope } from '../../files/paths.ts';
 import { isUuid } from '../../ids/ids.ts';
 import { readRows } from '../../lists/page.ts';
 import { createPause } from '../../time/pause.ts';
@@ -136,7 +136,7 @@ export async function readList(
 }
 
 function parseSelection(selection: RevertSelection): { filter: RevisionFilter; target: string } {
-  const { runId, toolCallId, actor, since, until, userId } = selection;
+  const { runId, toolCallId, actor, since, until } = selection;
   const kinds = [runId, toolCallId, actor].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) {
     throw invalidSelection(
@@ -147,7 +147,7 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
   if (actor === undefined && [since, until].some((one) => one !== undefined)) {
     throw invalidSelection('', 'takes since and until only with actor');
   }
-  const scope = userId === undefined ? null : toScope(parseUserId(userId));
+  const scope = toFilteredScope(selection);
   if (runId !== undefined) return { filter: { scope, runId }, target: `dream run ${runId}` };
   if (toolCallId !== undefined) {
     return { filter: { scope, toolCallId }, target: `tool call ${toolCallId}` };

@@ -1,5 +1,6 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { ExportQuery } from '../../schemas/archive.ts';
+import { homeOf, toFilteredScope } from '../../files/paths.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 
@@ -19,10 +20,13 @@ export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
       contentType: 'application/gzip',
       deadlineMs: null,
       errorCodes: ['INVALID_USER_ID'],
-      shows: (_, { query: { userId } }) => [userId === undefined ? 'all' : `users/${userId}/`],
+      shows(_, { query }) {
+        const scope = toFilteredScope(query);
+        return [scope === null ? 'all' : homeOf(scope)];
+      },
       async handle(request) {
-        const { userId = null, history = true, format = 'archive' } = request.query;
-        const stream = await core.archive.export({ userId, history, format }, request.caller);
+        const { history = true, format = 'archive', ...owner } = request.query;
+        const stream = await core.archive.export({ ...owner, history, format }, request.caller);
         const name = format === 'git' ? 'memory.fast-import' : 'memory.tar.gz';
         request.setHeader('Content-Disposition', `attachment; filename="${name}"`);
         if (format === 'git') request.setHeader('Content-Type', 'application/octet-stream');

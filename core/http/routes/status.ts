@@ -1,7 +1,7 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { isStalled, MAX_HOLDS } from '../../files/hold.ts';
-import { toUserId } from '../../files/paths.ts';
+import { toOwner } from '../../files/paths.ts';
 import { DREAMING } from '../../files/run-names.ts';
 import { toTime } from '../../time/time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
@@ -101,7 +101,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           dreaming: { operationsWaiting: waiting },
           redactions,
           holds: holds.map((hold) => ({
-            userId: toUserId(hold.scope),
+            ...toOwner(hold.scope),
             kind: hold.kind,
             progressAt: toTime(hold.progressAt),
             isStalled: isStalled(hold, core.now()),

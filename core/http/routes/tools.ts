@@ -7,7 +7,7 @@ import { defineRoute } from '../../schemas/define-route.ts';
 import { flag, nullable, strict, strictObject } from '../../schemas/shapes.ts';
 import { ListedTool, ToolAnswer, ToolContext } from '../../schemas/tools.ts';
 import type { Core } from '../../service.ts';
-import { refuseOtherUser } from '../signed-in.ts';
+import { refuseOtherUser, refuseSpaces } from '../signed-in.ts';
 import { hasStrictMode, TOOL_FORMATS, toToolFormat } from '../tool-formats.ts';
 
 const ListQuery = strictObject({
@@ -88,6 +88,7 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
         'INVALID_USER_ID',
         'USER_NOT_ALLOWED',
         'TOOL_NOT_ALLOWED',
+        'SPACE_NOT_ALLOWED',
         'TOOL_NOT_FOUND',
         'IDEMPOTENCY_KEY_REUSED',
         'RATE_LIMITED',
@@ -136,5 +137,6 @@ function toContext({
 }: RouteRequest<unknown, SignedInBody>): ToolRequest['context'] {
   if (userId === null) return context as ToolRequest['context'];
   refuseOtherUser(userId, context?.userId, '/context/userId');
+  refuseSpaces(context?.spaces);
   return { ...context, userId };
 }

@@ -48,7 +48,7 @@ export function usersRoutes(
         'MEMORY_HELD',
       ],
       handle: (request) =>
-        core.restores.restore(request.params['userId'] ?? '', request.body, request.caller),
+        core.restores.restore({ userId: request.params['userId'] }, request.body, request.caller),
     }),
     adminRoute('Files', {
       method: 'POST',
@@ -87,7 +87,7 @@ export function usersRoutes(
       resultSchema: EraseAnswer,
       errorCodes: ['INVALID_USER_ID', 'FILE_NOT_FOUND', 'MEMORY_HELD'],
       handle: (request) =>
-        core.erasures.erase(request.params['userId'] ?? '', request.body, request.caller),
+        core.erasures.erase({ userId: request.params['userId'] }, request.body, request.caller),
     }),
     adminRoute('Users', {
       method: 'POST',

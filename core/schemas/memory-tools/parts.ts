@@ -6,7 +6,8 @@ import { requestTime } from '../shapes.ts';
 export const pathSchema = Type.String({
   minLength: 1,
   maxLength: 1024,
-  description: 'Virtual path: user/<path> for this user, shared/<path> for shared memory.',
+  description:
+    'Virtual path: user/<path> for this user, spaces/<spaceId>/<path> for a space, shared/<path> for shared memory.',
 });
 
 export const prefixSchema = Type.String({

@@ -31,16 +31,21 @@ export interface PastMemory {
 /** Opens memory as it stood at a moment. Throws `WORK_LIMIT_EXCEEDED` when there is too much. */
 export async function openMemoryAt(
   revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>,
-  { scopes, within, at }: { scopes: readonly ScopeKey[]; within: PathPrefix | null; at: number },
+  {
+    scopes,
+    within,
+    at,
+  }: { scopes: readonly ScopeKey[]; within: readonly PathPrefix[] | null; at: number },
 ): Promise<PastMemory> {
   const pause = createPause();
   const files: (IndexText & { content: string })[] = [];
   let [existing, bytes, pruned] = [0, 0, 0];
   for (const scope of scopes) {
-    if (within !== null && within.scope !== scope) continue;
+    const root = within === null ? { prefix: '' } : within.find((one) => one.scope === scope);
+    if (root === undefined) continue;
     let after: string | null = null;
     do {
-      const page = await revisions.memoryAt(scope, { at, prefix: within?.prefix ?? '', after });
+      const page = await revisions.memoryAt(scope, { at, prefix: root.prefix, after });
       for (const { file, revision, state } of page.files) {
         if (state === 'absent') continue;
         if ((existing += 1) > LIMITS.files) throw tooMuch('files', LIMITS.files);

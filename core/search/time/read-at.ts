@@ -1,7 +1,7 @@
 import type { FileService } from '../../contracts/tool.ts';
 import { MemoryError } from '../../errors.ts';
 import { checkLineRange, countLines, sliceLines } from '../../files/content.ts';
-import { fileNotFound, parseUserId, parseVirtualPath, toVirtualPath } from '../../files/paths.ts';
+import { fileNotFound, parseVirtualPath, toVirtualPath } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import type { IdSource } from '../../ids/ids.ts';
 import type { AccessQueue } from '../../telemetry/access-queue.ts';
@@ -24,7 +24,7 @@ interface ReadAtDependencies {
 export function createReadAt(deps: ReadAtDependencies): Pick<FileService, 'read'> {
   return {
     async read({ path: given, startLine = 1, endLine = Number.MAX_SAFE_INTEGER, asOf }, call) {
-      const key = parseVirtualPath(given, parseUserId(call.userId));
+      const key = parseVirtualPath(given, call);
       const path = toVirtualPath(key);
       checkLineRange(startLine, endLine);
       const at = parseAsOf(asOf ?? '', deps.now());

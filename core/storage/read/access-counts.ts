@@ -1,8 +1,8 @@
-import type { AccessCount } from '../../contracts/records.ts';
+import type { AccessCount, ScopeKey } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { toIdMs } from '../../ids/id-time.ts';
-import { assertScope, scopeKeyOf } from '../../files/paths.ts';
+import { assertScope, toUserId } from '../../files/paths.ts';
 import type { Connection, Dialect, SqlValue } from '../dialect.ts';
 import { leastIdBeyond, leastIdSince, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
@@ -37,7 +37,7 @@ export async function countAccesses(
         ? leastIdBeyond(filter.until, skew)
         : (parseIdBytes(before) ?? refuse('before is no id of a row.')),
   };
-  const walks = walksOf(connection.dialect, filter.userId ?? null);
+  const walks = walksOf(connection.dialect, filter.scope ?? null);
   // All walks end where the first one ends, so that every count covers the same range.
   let end: Buffer | null = null;
   for (const walk of walks) {
@@ -54,21 +54,23 @@ export async function countAccesses(
   return { counts, from: next === null ? null : toIdMs(next), next };
 }
 
-/** All rows; for a user, those of the user's scope, and the user's in shared memory. */
-function walksOf(dialect: Dialect, userId: string | null): Walk[] {
+/** All rows, or those of a scope; for a user also the user's in shared memory and in spaces. */
+function walksOf(dialect: Dialect, scope: ScopeKey | null): Walk[] {
   const along = (index: string | null) => dialect.byIndex('svc_access_log', 'a', index);
   // One bound on each side: with two, a database walks from the first and tests the second.
   const where = 'a.id >= ? and a.id < ?';
-  if (userId === null) return [{ source: along('svc_access_log_id'), where, parameters: [] }];
-  const scope = scopeKeyOf(userId);
+  if (scope === null) return [{ source: along('svc_access_log_id'), where, parameters: [] }];
   assertScope(scope);
+  const own = {
+    // The order of the table itself.
+    source: along(null),
+    where: `${where} and a.scope_id = ?`,
+    parameters: [toScopeId(scope)],
+  };
+  const userId = toUserId(scope);
+  if (userId === null) return [own];
   return [
-    {
-      // The order of the table itself.
-      source: along(null),
-      where: `${where} and a.scope_id = ?`,
-      parameters: [toScopeId(scope)],
-    },
+    own,
     {
       source: along('svc_access_log_user'),
       where: `${where} and a.user_id = ? and a.user_id is not null`,

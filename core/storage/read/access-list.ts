@@ -1,14 +1,13 @@
 import type { Knex } from 'knex';
-import type { AccessRecord, FileKey, ScopeKey } from '../../contracts/records.ts';
+import type { AccessRecord, FileKey } from '../../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../contracts/storage.ts';
-import { assertFileKey, scopeKeyOf } from '../../files/paths.ts';
+import { assertFileKey, type PrefixRange, toScope } from '../../files/paths.ts';
 import type { Row } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import type { Filter } from './page.ts';
 import { matches, parseIds, readPage, startsWith, toIdPage, walkIndex } from './page.ts';
-import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { findFileNo, hasScope } from './revision-list.ts';
 import { toInteger } from '../schema/rows.ts';
@@ -18,7 +17,7 @@ import { ACCESS_ROWS } from '../schema/records.ts';
 const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
 
 /** What a walk goes along. */
-type WalkKind = Exclude<keyof typeof INDEXES, 'shared'> | 'revision_id';
+type WalkKind = Exclude<keyof typeof INDEXES, 'elsewhere'> | 'revision_id';
 
 type IdColumn = 'tool_call_id' | 'revision_id' | 'trace_id' | 'run_id';
 
@@ -90,8 +89,13 @@ export async function listAccess(
       return of === null ? without : mergePages(of, without, page);
     }
     case 'user': {
-      const [own, shared] = await walkUser(walk, userId ?? '');
-      return mergePages(own, shared, page);
+      const elsewhere = await walk((query) => void query.where('a.user_id', userId), {
+        index: 'elsewhere',
+      });
+      if (filter.isElsewhere === true) return elsewhere;
+      const ownId = toScopeId(toScope({ userId }));
+      const own = await walk((query) => void query.where('a.scope_id', ownId));
+      return mergePages(own, elsewhere, page);
     }
     case 'revision_id':
       return await walkRevision(connection, walk, ids.get(by) as Buffer);
@@ -144,7 +148,9 @@ function toFilters(
     'a.action': filter.action,
   });
   if (Array.isArray(actions)) filters.push((query) => void query.whereIn('a.action', actions));
-  if (userId !== null) filters.push((query) => isFor(query, userId));
+  if (userId !== null && filter.isElsewhere === true) {
+    filters.push((query) => void query.where('a.user_id', userId));
+  } else if (userId !== null) filters.push((query) => isFor(query, userId));
   for (const [column, bytes] of ids)
     if (column !== by) filters.push(...matches({ [`a.${column}`]: bytes }));
   if (by !== 'outcome') filters.push(...matches({ 'a.outcome': filter.outcome }));
@@ -171,16 +177,6 @@ async function walkFile(
   return [of, without];
 }
 
-/** The rows in the user's own memory, and those for the user in shared memory. */
-async function walkUser(
-  walk: Walk,
-  userId: string,
-): Promise<[own: PageResult<AccessRecord>, shared: PageResult<AccessRecord>]> {
-  const own = await walk((query) => void query.where('a.scope_id', toScopeId(toUserScope(userId))));
-  const shared = await walk((query) => void query.where('a.user_id', userId), { index: 'shared' });
-  return [own, shared];
-}
-
 /**
  * The revision belongs to one file, whose index finds the rows. If the revision was pruned, the file
  * is unknown and all rows are walked.
@@ -205,7 +201,7 @@ const INDEXES = {
   // No index: the table is ordered by scope.
   scope: null,
   user: null,
-  shared: 'svc_access_log_user',
+  elsewhere: 'svc_access_log_user',
   outcome: 'svc_access_log_outcome',
   id: 'svc_access_log_id',
 } as const;
@@ -236,13 +232,9 @@ async function findFileOfRevision(
   return { 'a.scope_id': toInteger(row['scope_id']), 'a.file_no': toInteger(row['file_no']) };
 }
 
-function toUserScope(userId: string): ScopeKey {
-  return scopeKeyOf(userId);
-}
-
-/** Accesses for a user: in the user's own memory and in shared memory. */
+/** Accesses for a user: in the user's own memory, in shared memory and in spaces. */
 function isFor(query: Knex.QueryBuilder, userId: string): void {
-  const scope = toUserScope(userId);
+  const scope = toScope({ userId });
   query.where((either) =>
     either.where({ 'a.scope_id': toScopeId(scope), 's.scope': scope }).orWhere('a.user_id', userId),
   );
@@ -256,8 +248,8 @@ function inRange(query: Knex.QueryBuilder, range: PrefixRange): void {
   if (range.kind === 'scope') {
     query.where('a.scope_id', toScopeId(range.scope)).where('s.scope', range.scope);
     startsWith(query, 'a.path', range.pathPrefix);
-  } else if (range.kind === 'users') {
-    startsWith(query, 's.scope', range.scopePrefix);
+  } else if (range.kind === 'scopes') {
+    query.where('s.scope', '>=', range.from).where('s.scope', '<', range.to);
   }
 }
 

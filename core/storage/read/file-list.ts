@@ -12,7 +12,7 @@ import {
   startsWith,
   walkIndex,
 } from './page.ts';
-import type { PrefixRange } from './physical-prefix.ts';
+import { type PrefixRange, physicalPathSql } from '../../files/paths.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -262,7 +262,7 @@ function filesOf({
     limit,
     order,
     filters:
-      range.kind === 'users' ? [...filters, (query) => void inScopeRange(query, range)] : filters,
+      range.kind === 'scopes' ? [...filters, (query) => void inScopeRange(query, range)] : filters,
     join: (query) => void query.joinRaw('cross join svc_scope s on s.scope_id = f.scope_id'),
     complete: (query) => {
       query
@@ -283,9 +283,11 @@ function walkScope(connection: KnexConnection, range: ScopeRange): Knex.QueryBui
     .whereNull('f.deleted_at');
 }
 
-function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex.QueryBuilder {
+/** Limits a query over scopes, `s`, to those of a range. */
+export function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex.QueryBuilder {
   if (range.kind === 'scope') return query.where('s.scope', range.scope);
-  return range.kind === 'users' ? startsWith(query, 's.scope', range.scopePrefix) : query;
+  if (range.kind !== 'scopes') return query;
+  return query.where('s.scope', '>=', range.from).where('s.scope', '<', range.to);
 }
 
 function containsPath(
@@ -293,12 +295,8 @@ function containsPath(
   query: Knex.QueryBuilder,
   contains: string,
 ): void {
-  const physical =
-    "(case s.scope when 's' then concat('shared/', f.path)" +
-    " else concat('users/', substr(s.scope, 3), '/', f.path) end)";
-  query.where(
-    connection.knex.raw(connection.dialect.containsText(physical), [lowerAscii(contains)]),
-  );
+  const physical = connection.dialect.containsText(physicalPathSql('s.scope', 'f.path'));
+  query.where(connection.knex.raw(physical, [lowerAscii(contains)]));
 }
 
 /** Lower case as the databases do it: ASCII only. */

@@ -9,6 +9,7 @@ import { listFolder } from './folder-list.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { textsFrom } from './text-range.ts';
+import { listSpaces } from './space-list.ts';
 import { listUsers } from './user-list.ts';
 import { FILE_LISTINGS, FILE_STATES, FILES } from '../schema/records.ts';
 
@@ -47,6 +48,8 @@ export function createFileStore(database: StoreDatabase): FileStore {
     },
     listFolder: (folder, page) =>
       database.list((connection) => listFolder(connection, folder, page)),
+    listSpaces: (filter, page) =>
+      database.list((connection) => listSpaces(connection, filter, page)),
     listUsers: (filter, page) => database.list((connection) => listUsers(connection, filter, page)),
     countBehind: () =>
       database.read(async (connection) => {

@@ -1,15 +1,15 @@
+import type { Knex } from 'knex';
 import type { FileListing, FolderListing, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { Row } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { checkLimit, parsePageKey } from './page.ts';
-import { toPrefixRange } from './physical-prefix.ts';
+import { inScopeRange } from './file-list.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { hasScope } from './revision-list.ts';
-import { ofUsers } from './user-list.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
-import { ownerOf, SHARED, scopeKeyOf, userFolder } from '../../files/paths.ts';
+import { homeOf, ownerOf, scopesFrom, toPrefixRange } from '../../files/paths.ts';
 
 type Entry = { folder: FolderListing } | { file: FileListing };
 
@@ -25,7 +25,10 @@ export async function listFolder(
   checkLimit(page.limit);
   const after = parsePageKey(page.after, ['string'])?.[0] as string | undefined;
   if (folder === '') return await listRoots(connection, page, after ?? null);
-  if (folder === 'users/') return await listUserFolders(connection, page, after ?? null);
+  if (folder === 'users/' || folder === 'spaces/') {
+    const owners = folder === 'users/' ? 'users' : 'spaces';
+    return await listOwnerFolders(connection, owners, { ...page, afterName: after ?? null });
+  }
   const range = toPrefixRange(folder);
   if (!folder.endsWith('/') || range.kind !== 'scope') return { items: [], next: null };
   if (!(await hasScope(connection, range.scope))) return { items: [], next: null };
@@ -68,23 +71,14 @@ async function listRoots(
   page: PageRequest,
   after: string | null,
 ): Promise<PageResult<Entry>> {
-  const sharedId = toScopeId(SHARED);
   const folders: FolderListing[] = [];
-  for (const name of ['shared/', 'users/']) {
-    const isShared = name === 'shared/';
-    const sums = (await connection
-      .knex('svc_scope')
-      .where('scope', isShared ? '=' : '<>', SHARED)
-      .sum({ files: 'files', bytes: 'bytes' })
+  for (const name of ['shared/', 'spaces/', 'users/']) {
+    const inRoot = (query: Knex.QueryBuilder) => inScopeRange(query, toPrefixRange(name));
+    const sums = (await inRoot(connection.knex('svc_scope as s'))
+      .sum({ files: 's.files', bytes: 's.bytes' })
+      .max({ updated_at: 's.last_write_at' })
       .first()) as Row | undefined;
-    const newest = (await connection
-      .knex('svc_file')
-      .where('scope_id', isShared ? '=' : '<>', sharedId)
-      .whereNull('deleted_at')
-      .orderBy('updated_at', 'desc')
-      .first('updated_at')) as Row | undefined;
-    if (newest === undefined) continue;
-    folders.push(toFolder(name, { ...sums, updated_at: newest['updated_at'] }));
+    if ((toIntegerOrNull(sums?.['files']) ?? 0) > 0) folders.push(toFolder(name, sums as Row));
   }
   if (page.order === 'desc') folders.reverse();
   const rest = folders.filter(({ path }) =>
@@ -97,18 +91,21 @@ async function listRoots(
   };
 }
 
-async function listUserFolders(
+/** Lists the folders of all users, or of all spaces. */
+async function listOwnerFolders(
   connection: KnexConnection,
-  page: PageRequest,
-  after: string | null,
+  owners: Parameters<typeof scopesFrom>[0],
+  page: PageRequest & { afterName: string | null },
 ): Promise<PageResult<Entry>> {
   const query = connection.knex('svc_scope as s').where('s.files', '>', 0);
   // The page's bound comes first: of two bounds on one side, SQLite seeks to the first and tests
   // the second.
-  if (after !== null) {
-    query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeKeyOf(after.replace(/\/$/, '')));
+  if (page.afterName !== null) {
+    const last = scopesFrom(owners, page.afterName.replace(/\/$/, '')).from;
+    query.where('s.scope', page.order === 'asc' ? '>' : '<', last);
   }
-  ofUsers(query);
+  const { from, to } = scopesFrom(owners);
+  query.where('s.scope', '>=', from).where('s.scope', '<', to);
   const newest = connection
     .knex('svc_file as f')
     .whereRaw('f.scope_id = s.scope_id')
@@ -120,11 +117,11 @@ async function listUserFolders(
     .limit(page.limit + 1)
     .select('s.scope', 's.files', 's.bytes', newest)) as Row[];
   const shown = rows.slice(0, page.limit);
-  const nameOf = (row: Row) => ownerOf(toText(row['scope']) as ScopeKey);
+  const scopeOf = (row: Row) => toText(row['scope']) as ScopeKey;
   const last = shown.at(-1);
   return {
-    items: shown.map((row) => ({ folder: toFolder(userFolder(nameOf(row)), row) })),
-    next: rows.length > page.limit && last !== undefined ? [`${nameOf(last)}/`] : null,
+    items: shown.map((row) => ({ folder: toFolder(homeOf(scopeOf(row)), row) })),
+    next: rows.length > page.limit && last !== undefined ? [`${ownerOf(scopeOf(last))}/`] : null,
   };
 }
 

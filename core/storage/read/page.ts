@@ -7,7 +7,7 @@ import type { KnexConnection } from '../knex-connection.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
-import { ownerOf, scopeKeyOf } from '../../files/paths.ts';
+import { ownerOf, scopesFrom } from '../../files/paths.ts';
 
 /**
  * The most rows that one page examines, so that every page takes less than 100 ms. If few rows pass
@@ -148,7 +148,7 @@ export function toUserPage({ limit, order, after }: PageRequest) {
     order,
     pick: { scope: 's.scope', scope_id: 's.scope_id' },
     key: ['scope'],
-    after: key === null ? null : [scopeKeyOf(`${key[0]}`)],
+    after: key === null ? null : [scopesFrom('users', `${key[0]}`).from],
     isOrdered: true,
     toPageKey: (row: Row) => [ownerOf(toText(row['scope']) as ScopeKey)],
   };

@@ -7,7 +7,7 @@ import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
 import { READS } from '../schema/records.ts';
 import { toText } from '../schema/rows.ts';
 import { mapTable } from '../schema/table-map.ts';
-import { ownerOf, USER_SCOPES } from '../../files/paths.ts';
+import { ownerOf, ownerSql, scopesFrom } from '../../files/paths.ts';
 
 /** Lists the users with files, by user id, which is also the page key. */
 export async function listUsers(
@@ -48,7 +48,8 @@ export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
 
 /** Limits a query to scopes of users. */
 export function ofUsers(query: Knex.QueryBuilder): void {
-  query.where('s.scope', '>=', USER_SCOPES.from).where('s.scope', '<', USER_SCOPES.to);
+  const { from, to } = scopesFrom('users');
+  query.where('s.scope', '>=', from).where('s.scope', '<', to);
 }
 
 /** Limits a query to users with files, and optionally to user ids that contain a text. */
@@ -58,7 +59,7 @@ export function haveFiles(
 ): Filter[] {
   const filters: Filter[] = [(query) => void query.where('s.files', '>', 0)];
   if (typeof contains === 'string' && contains !== '') {
-    const condition = connection.dialect.containsText('substr(s.scope, 3)');
+    const condition = connection.dialect.containsText(ownerSql('s.scope'));
     filters.push(
       (query) => void query.where(connection.knex.raw(condition, [lowerAscii(contains)])),
     );

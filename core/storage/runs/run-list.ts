@@ -7,7 +7,7 @@ import { isRunOf, RUN_LISTINGS, runUserColumns, runUsersOf, toRunUser } from './
 import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
-import { ownerOf, USER_SCOPES } from '../../files/paths.ts';
+import { ownerOf, scopesFrom } from '../../files/paths.ts';
 
 /** Users with qualifying writes newer than their watermark, by user id. */
 export async function listChangedUsers(
@@ -16,14 +16,15 @@ export async function listChangedUsers(
   { after, limit }: { after: ScopeKey | null; limit: number },
 ): Promise<readonly RunUser[]> {
   const users = runUsersOf(plugin);
+  const { from, to } = scopesFrom('users');
   const rows = (await connection
     .knex('svc_scope as s')
     .joinRaw(
       `left join ${users.map.table} as d on d.scope_id = s.scope_id${users.join}`,
       users.parameters,
     )
-    .where('s.scope', after === null ? '>=' : '>', after ?? USER_SCOPES.from)
-    .where('s.scope', '<', 'u;')
+    .where('s.scope', after === null ? '>=' : '>', after ?? from)
+    .where('s.scope', '<', to)
     .whereNotNull('s.last_qualifying_at')
     .where((unseen) => {
       unseen

@@ -15,6 +15,7 @@ import type {
   ScopeKey,
   ScopeState,
   ShownRow,
+  SpaceRecord,
   SpanAttributes,
   SpanRecord,
 } from '../../contracts/records.ts';
@@ -23,7 +24,7 @@ import { MemoryError } from '../../errors.ts';
 import { toHex, toUuid } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { mapTable, type Unusual } from './table-map.ts';
-import { SHARED, toUserId } from '../../files/paths.ts';
+import { toUserId } from '../../files/paths.ts';
 
 export const META = mapTable<{ key: string; value: string }>('svc_meta');
 
@@ -39,6 +40,13 @@ export const SCOPES = mapTable<ScopeState>(
 export function newScopeState(scope: ScopeKey): ScopeState {
   return SCOPES.blank({ scope, nextFileNo: 1 });
 }
+
+/** The settings of spaces. */
+export const SPACES = mapTable<SpaceRecord>('svc_space', {
+  metadata: 'json',
+  dream: 'boolean',
+  exclusivePaths: 'boolean',
+});
 
 export const HOLDS = mapTable<HoldRecord>('svc_scope_hold', {
   scope: 'scope-text',
@@ -138,10 +146,10 @@ function unpackShown(cell: unknown): ShownRow[] | null {
 }
 
 export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
-  // Filled for shared memory alone, where the scope does not name the user. So the index by user has
-  // few rows.
+  // Filled for shared memory and spaces alone, where the scope does not name the user. So the index by
+  // user has few rows.
   userId: {
-    toCell: (userId, access: AccessRecord) => (access.scope === SHARED ? userId : null),
+    toCell: (userId, access: AccessRecord) => (toUserId(access.scope) === null ? userId : null),
     fromCell: (cell, scope) =>
       scope === undefined ? null : (toUserId(scope) ?? toTextOrNull(cell)),
   },

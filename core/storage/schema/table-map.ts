@@ -5,7 +5,7 @@ import { toHex, toUuid } from './ids.ts';
 import { toInteger, toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 import { tableOf } from './tables.ts';
-import { ownerOf, scopeKeyOf } from '../../files/paths.ts';
+import { ownerOf, toScope } from '../../files/paths.ts';
 
 /**
  * The form of a value in a record. The last three are the scope, which the table stores as its number
@@ -213,7 +213,7 @@ function fromKind(kind: Column<unknown>['kind'], cell: unknown): unknown {
       // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       return JSON.parse(toText(cell));
     case 'user':
-      return scopeKeyOf(toText(cell));
+      return toScope({ userId: toText(cell) });
     default:
       return cell;
   }

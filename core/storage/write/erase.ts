@@ -193,6 +193,8 @@ function toEmpty(state: ScopeState): ScopeState {
     lastQualifyingAt: null,
     chainHead: null,
     chainAfter: null,
+    archivedAt: null,
+    quota: null,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/records.ts';
 import { changeTexts } from './record-texts.ts';
 import type { LogBatch, LogStore } from '../../contracts/storage.ts';
-import { assertScope, scopeKeyOf } from '../../files/paths.ts';
+import { assertScope, toScope } from '../../files/paths.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { LogDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
@@ -136,8 +136,13 @@ function withoutErased(
   numbers: ReadonlyMap<ScopeKey, number>,
 ): Pick<LogBatch, 'access' | 'events'> {
   if (numbers.size === 0) return { access, events };
-  const isKept = (row: Pick<AccessRecord, 'scope' | 'userId' | 'knownErasure'>) =>
-    (row.knownErasure ?? Infinity) >= (numbers.get(ownerOf(row.scope, row.userId)) ?? 0);
+  const isKept = ({
+    scope,
+    userId,
+    knownErasure = Infinity,
+  }: Pick<AccessRecord, 'scope' | 'userId' | 'knownErasure'>) =>
+    // Rows of a space are those of its memory and of the user.
+    [scope, ownerOf(scope, userId)].every((one) => knownErasure >= (numbers.get(one) ?? 0));
   return {
     access: access.filter(isKept),
     events: events.filter(isKept),
@@ -146,7 +151,7 @@ function withoutErased(
 
 /** The user for whom a row was written. */
 function ownerOf(scope: ScopeKey, userId: string | null): ScopeKey {
-  return userId === null ? scope : scopeKeyOf(userId);
+  return userId === null ? scope : toScope({ userId: userId });
 }
 
 /**

@@ -52,6 +52,9 @@ export function checkMutateRequest(request: MutateRequest): void {
   if (request.idempotency !== undefined && !request.scopes.includes(request.idempotency.scope)) {
     throw unnamed('An idempotency key');
   }
+  for (const scope of request.spaces ?? []) {
+    if (!request.scopes.includes(scope)) throw unnamed('A space');
+  }
   if (request.past !== undefined && !isNamed(request.files, request.past.key)) {
     throw unnamed('A version');
   }
@@ -178,6 +181,10 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       if (request.keys?.includes(id) !== true) throw unnamed('A key');
       return writeSet.keys.get(id)?.now ?? null;
     },
+    space(scope) {
+      if (request.spaces?.includes(scope) !== true) throw unnamed('A space');
+      return writeSet.spaces.get(scope)?.now ?? null;
+    },
     audit(id) {
       if (request.audit?.includes(id) !== true) throw unnamed('An audit row');
       return writeSet.oldAudit.get(id)?.now ?? null;
@@ -217,6 +224,9 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   }
   for (const { scope } of [...(changes.scopes ?? []), ...(changes.holds ?? [])]) {
     if (!request.scopes.includes(scope)) throw unnamed('A scope');
+  }
+  for (const { scope } of changes.spaces ?? []) {
+    if (!request.scopes.includes(scope)) throw unnamed('A space');
   }
   for (const file of changes.files ?? []) {
     if (!isNamed(request.files, file)) throw unnamed('A file');
@@ -297,6 +307,11 @@ function applyChanges(
   }
   for (const { id, key } of changes.keys ?? []) {
     (writeSet.keys.get(id) as Slot<KeyRecord>).now = key;
+  }
+  for (const space of changes.spaces ?? []) {
+    const slot = writeSet.spaces.get(space.scope);
+    if (slot === undefined) writeSet.newSpaces.push(space);
+    else slot.now = space;
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.pruned.push(...(changes.pruned ?? []));

@@ -9,13 +9,11 @@ import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { SCOPE_TABLES } from '../schema/tables.ts';
 import type { LockedRange } from './locked-range.ts';
-import { ownerOf, SHARED } from '../../files/paths.ts';
+import { toOwner } from '../../files/paths.ts';
 
 /** Rows of tables with contents in them: each counts as several. */
 const LARGE = new Set(['svc_content', 'svc_revision', 'svc_dream_history', 'svc_event']);
 const LARGE_WEIGHT = 5;
-/** In the column that holds it, the scope `s` of shared memory. */
-const SHARED_ID = toScopeId(SHARED);
 
 /** Rows of a user in one table, found by one column beside the scope. */
 interface Part {
@@ -26,13 +24,18 @@ interface Part {
   cleared?: string;
 }
 
-/** A write of shared memory keeps its row: its revision stays, too. */
-const SHARED_WRITE = "t.action = 'write' and t.revision_id is not null";
+/** A write of shared memory or of a space keeps its row: its revision stays, too. */
+const KEPT_WRITE = "t.action = 'write' and t.revision_id is not null";
 
-/** All of a user's rows: what leads to other rows comes after those. */
+/** All rows of a user or a space: what leads to other rows comes after those. */
 function partsOf(scope: ScopeKey): Part[] {
-  const scopeId = toScopeId(scope);
-  const userId = ownerOf(scope);
+  const { userId } = toOwner(scope);
+  const own = SCOPE_TABLES.map((table) => ({
+    table,
+    where: 't.scope_id = ?',
+    parameters: [toScopeId(scope)],
+  }));
+  if (userId === null) return own;
   const byName = (table: string, name: string): Part => ({
     table,
     where: 't.name = ?',
@@ -48,20 +51,16 @@ function partsOf(scope: ScopeKey): Part[] {
     },
     {
       table: 'svc_access_log',
-      where: `t.scope_id = ? and t.user_id = ? and not (${SHARED_WRITE})`,
-      parameters: [SHARED_ID, userId],
+      where: `t.user_id = ? and not (${KEPT_WRITE})`,
+      parameters: [userId],
     },
     {
       table: 'svc_access_log',
-      where: `t.scope_id = ? and t.user_id = ? and ${SHARED_WRITE}`,
-      parameters: [SHARED_ID, userId],
+      where: `t.user_id = ? and ${KEPT_WRITE}`,
+      parameters: [userId],
       cleared: 'user_id',
     },
-    ...SCOPE_TABLES.map((table) => ({
-      table,
-      where: 't.scope_id = ?',
-      parameters: [scopeId],
-    })),
+    ...own,
   ];
 }
 

@@ -9,6 +9,7 @@ import type {
   PrunedRevision,
   ScopeKey,
   ScopeState,
+  SpaceRecord,
 } from '../../contracts/records.ts';
 import type { KeyRecord } from '../../contracts/access.ts';
 import type { RunKeys } from '../../contracts/runs.ts';
@@ -56,6 +57,7 @@ import {
   SCOPES,
   type Setting,
   SETTINGS,
+  SPACES,
   type StoredLease,
   newScopeState,
 } from '../schema/records.ts';
@@ -73,6 +75,9 @@ export interface WriteSet {
   settings: Map<string, Slot<Setting>>;
   keys: Map<string, Slot<KeyRecord>>;
   runs: Map<string, RunSlots>;
+  spaces: Map<ScopeKey, Slot<SpaceRecord>>;
+  /** Settings to add where a space has none. */
+  newSpaces: SpaceRecord[];
   /** Audit rows to replace, by id. */
   oldAudit: Map<string, Slot<NewAuditRow>>;
   revisions: NewRevision[];
@@ -132,12 +137,14 @@ export async function readWriteSet(
   const keys = new Set<string>();
   const audit = new Set<string>();
   const runs: RunKeys[] = [];
+  const spaces = new Set<ScopeKey>();
   for (const request of requests) {
     if (request.runs !== undefined) runs.push(request.runs);
     for (const name of request.leases ?? []) leases.add(name);
     for (const key of request.settings ?? []) settings.add(key);
     for (const id of request.keys ?? []) keys.add(id);
     for (const id of request.audit ?? []) audit.add(id);
+    for (const scope of request.spaces ?? []) spaces.add(scope);
     for (const scope of request.scopes) {
       const scopeId = toScopeId(scope);
       if ((scopes.get(scopeId) ?? scope) !== scope) throw sameNumber();
@@ -166,6 +173,8 @@ export async function readWriteSet(
     settings: await readSettings(connection, settings),
     keys: await readKeys(connection, keys),
     oldAudit: await readAudit(connection, audit),
+    spaces: await readSpaces(connection, spaces),
+    newSpaces: [],
     revisions: [],
     pruned: [],
     access: [],
@@ -231,6 +240,8 @@ export async function saveWriteSet(
 
   await replaceRecords(connection, SCOPES, changed(writeSet.scopes.values()));
   await replaceRecords(connection, HOLDS, changed(writeSet.holds.values()));
+  await replaceRecords(connection, SPACES, changed(writeSet.spaces.values()));
+  await insertRecords(connection, writeSet.newSpaces, { into: SPACES, conflict: 'skip' });
   await deleteRows(connection, 'svc_scope_hold', {
     columns: ['scope_id'],
     rows: [...writeSet.holds]
@@ -379,6 +390,22 @@ async function readKeys(
   });
   const records = rows.map((row) => KEYS.toRecord(row));
   return toSlots(ids, records, ({ id }) => id);
+}
+
+async function readSpaces(
+  connection: Connection,
+  scopes: ReadonlySet<ScopeKey>,
+): Promise<WriteSet['spaces']> {
+  const found: SpaceRecord[] = [];
+  for (const scope of scopes) {
+    const rows = await findRows(connection, 'svc_space', {
+      columns: ['scope_id'],
+      rows: [[toScopeId(scope)]],
+      select: SPACES.select('t'),
+    });
+    found.push(...rows.map((row) => SPACES.toRecord(row, scope)));
+  }
+  return toSlots(scopes, found, ({ scope }) => scope);
 }
 
 async function readAudit(

@@ -1,8 +1,8 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import type { IndexFileKey, IndexState } from '../../contracts/storage.ts';
 import { findAlwaysShown, findTextStart } from '../../edits/markdown.ts';
-import { toVirtualPath, SHARED } from '../../files/paths.ts';
-import { runSearch, scopesOf } from '../../search/find.ts';
+import { toScopes } from '../../files/paths.ts';
+import { runSearch } from '../../search/find.ts';
 import { ALWAYS_TERM, NEVER_TERM } from '../../search/index/index-file.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { Hit, Search } from '../../search/search.ts';
@@ -34,7 +34,7 @@ export async function findMarked(search: Search, call: ToolCall): Promise<Marked
     text: '',
     term: ALWAYS_TERM,
     except: NEVER_TERM,
-    scopes: scopesOf(call),
+    scopes: toScopes(call),
     within: null,
     group: 'file' as const,
     limit: FILES,
@@ -83,9 +83,8 @@ function toAlways(file: FoundFile): Range | null {
   return toWhole(file, findTextStart(file.content));
 }
 
+/** The user's files first, then those of spaces and of shared memory. */
 function byPath({ file: a }: Range, { file: b }: Range): number {
-  const [first, second] = [a, b].map(
-    (file) => `${Number(file.scope === SHARED)} ${toVirtualPath(file)}`,
-  );
-  return (first ?? '') < (second ?? '') ? -1 : 1;
+  if (a.scope !== b.scope) return a.scope > b.scope ? -1 : 1;
+  return a.path < b.path ? -1 : 1;
 }

@@ -2,14 +2,13 @@ import type { FileKey } from '../../contracts/records.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
 import { isKeptOut } from '../../edits/markdown.ts';
 import { findLinks } from '../../files/links.ts';
-import { parseUserId, parseVirtualPath, toVirtualPath } from '../../files/paths.ts';
+import { isInReach, parseVirtualPath, toScopes, toVirtualPath } from '../../files/paths.ts';
 import {
   type FindDependencies,
   findHits,
   findHitsAt,
   type FoundHits,
   runSearch,
-  scopesOf,
 } from '../../search/find.ts';
 import { NEVER_TERM } from '../../search/index/index-file.ts';
 import type { Hit, SearchRequest } from '../../search/search.ts';
@@ -27,8 +26,8 @@ const GATHERED = 60;
 const WORTHWHILE = 0.2;
 /** Passages by their meaning, the most alike first: some passage always is. */
 const MEANT = 10;
-/** The catalogs: their lines on the question name files, whatever those lines score. */
-const CATALOGS = ['user/index.md', 'shared/index.md'];
+/** The catalog of each root: its lines on the question name files, whatever those lines score. */
+const CATALOG = 'index.md';
 const CATALOG_PASSAGES = 5;
 /** Files that are linked to and looked into too. */
 const FOLLOWED = 5;
@@ -54,14 +53,13 @@ export async function gather(
     const { states } = found;
     return { hits: dropKeptOut(await dropNoise(found)), states, degraded: past.degraded };
   }
-  const user = parseUserId(call.userId);
   const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) => ({
     ...passagesOf(query, call),
     within,
     limit,
     isFuzzy,
   });
-  const toKeys = (paths: readonly string[]) => paths.map((path) => parseVirtualPath(path, user));
+  const toKeys = (paths: readonly string[]) => paths.map((path) => parseVirtualPath(path, call));
 
   const found = await findHits(deps, toRequest(null, GATHERED, true), mode, call);
   const { hits, stats, states, degraded } = found;
@@ -69,11 +67,13 @@ export async function gather(
   // What the question's words found by their likeness, they are to find by it in the others too.
   const isFuzzy = stats.fuzzy > 0;
   const gathered = await dropNoise(found);
-  const inCatalogs = toRequest(toKeys(CATALOGS), CATALOG_PASSAGES, isFuzzy);
+  const inCatalogs = toRequest(catalogsOf(call), CATALOG_PASSAGES, isFuzzy);
   const catalog = await runSearch(deps.search, inCatalogs, call);
   const known = new Set(gathered.map(({ file }) => toVirtualPath(file)));
   const links = [...new Set([...catalog.hits, ...gathered].flatMap(linksOf))];
-  const linked = links.filter((path) => !known.has(path)).slice(0, FOLLOWED);
+  const linked = links
+    .filter((path) => !known.has(path) && isInReach(path, call))
+    .slice(0, FOLLOWED);
   if (linked.length === 0) return { hits: dropKeptOut(gathered), states, degraded };
   const inLinked = toRequest(toKeys(linked), linked.length * GATHERED, isFuzzy);
   const { hits: more } = await runSearch(deps.search, inLinked, call);
@@ -93,8 +93,12 @@ export async function search(
   return dropKeptOut(await dropNoise(await findHits(deps, passagesOf(text, call), 'auto', call)));
 }
 
+function catalogsOf(call: ToolCall): FileKey[] {
+  return toScopes(call).map((scope) => ({ scope, path: CATALOG }));
+}
+
 function passagesOf(text: string, call: ToolCall): SearchRequest {
-  const scopes = scopesOf(call);
+  const scopes = toScopes(call);
   return {
     text,
     scopes,

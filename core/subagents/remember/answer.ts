@@ -3,7 +3,7 @@ import type { AppliedEdits, ExaminedOperation } from '../../edits/engine.ts';
 import type { EditKind } from '../../edits/operations.ts';
 import { MemoryError } from '../../errors.ts';
 import { splitLines } from '../../files/line-ends.ts';
-import { parseUserId, parseVirtualPath } from '../../files/paths.ts';
+import { parseVirtualPath } from '../../files/paths.ts';
 import { unifiedDiff } from '../../history/delta/unified-diff.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { createPause } from '../../time/pause.ts';
@@ -174,7 +174,7 @@ async function readLines(
 ): Promise<KnownLine[]> {
   const lines: KnownLine[] = [];
   for (const place of known) {
-    const key = parseVirtualPath(place.path, parseUserId(userId));
+    const key = parseVirtualPath(place.path, { userId });
     const file = await storage.files.read(key);
     const isSame = file !== null && file.version === place.version;
     const text = isSame ? (splitLines(file.content)[place.line - 1] ?? '') : '';

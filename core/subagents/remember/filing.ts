@@ -1,21 +1,14 @@
 import type { Logger } from '../../contracts/logger.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
-import type { EventRecord } from '../../contracts/records.ts';
+import type { EventRecord, ScopeKey } from '../../contracts/records.ts';
 import { parseInboxLine, QUEUED, type SaidFact } from '../../edits/inbox-line.ts';
 import { parseInSteps } from '../../edits/markdown.ts';
 import { toMemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
 import { isFrozen } from '../../files/freeze.ts';
 import { toInboxNumber } from '../../files/inbox-path.ts';
-import {
-  belowUser,
-  parseUserId,
-  toScope,
-  toUserId,
-  toVirtualPath,
-  type UserId,
-} from '../../files/paths.ts';
+import { belowUser, toScope, toUserId, toVirtualPath } from '../../files/paths.ts';
 import type { IdSource } from '../../ids/ids.ts';
 import { inSlices } from '../../time/pause.ts';
 import { RootTrace } from '../../telemetry/tracer.ts';
@@ -47,7 +40,7 @@ export interface FilingDependencies {
   log: Logger;
   record(event: EventRecord): void;
   /** Throws while the memory of a user can not be used. */
-  checkUser(userId: UserId): void;
+  checkScopes(scopes: readonly ScopeKey[]): void;
   /** The number of the last erasure that is known. */
   latestErasure: () => number;
   now: () => number;
@@ -94,7 +87,7 @@ export function createFiling(deps: FilingDependencies): Filing {
         if (signal.aborted) return true;
         const found = await findQueued(remember, userId);
         if (found === null) return true;
-        deps.checkUser(parseUserId(userId));
+        deps.checkScopes([toScope({ userId })]);
         remember.files.checkWrites({ userId, actor: FILING_ACTOR });
         const context = contexts.get(keyOf(userId, found.said)) ?? null;
         const line = { userId, ...found, context };
@@ -173,7 +166,7 @@ async function inCall<T>(
     kind: 'tool',
     name: `execute_tool ${tool}`,
     tool,
-    scope: toScope(parseUserId(userId)),
+    scope: toScope({ userId: userId }),
     userId,
     actor: FILING_ACTOR,
     toolCallId,

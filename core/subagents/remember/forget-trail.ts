@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../contracts/tool.ts';
-import { parseUserId, parseVirtualPath } from '../../files/paths.ts';
+import { parseVirtualPath } from '../../files/paths.ts';
 import { logAccess } from '../../telemetry/access-rows.ts';
 import { FORGET_SPAN } from '../../telemetry/hygiene/forget-findings.ts';
 import { formatLines, toLineRanges } from '../../telemetry/shown-lines.ts';
@@ -23,7 +23,7 @@ export async function noteForgetting(
   const rows = memory.files.flatMap(({ path, version }) => {
     const lines = standing.get(path);
     if (lines === undefined) return [];
-    const key = parseVirtualPath(path, parseUserId(call.userId));
+    const key = parseVirtualPath(path, call);
     const shown = formatLines(toLineRanges(lines));
     return [{ ...key, action: 'write', outcome: 'error', version, lines: shown } as const];
   });

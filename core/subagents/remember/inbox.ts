@@ -12,7 +12,7 @@ import {
 import type { EditOperation } from '../../edits/operations.ts';
 import { splitLines } from '../../files/line-ends.ts';
 import { toInboxNumber, toInboxPath } from '../../files/inbox-path.ts';
-import { parseUserId, toScope, toVirtualPath, toUserPath, belowUser } from '../../files/paths.ts';
+import { toScope, toVirtualPath, toUserPath, belowUser } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 
 /** What the inbox works with. */
@@ -55,7 +55,7 @@ const HEADING = 'Inbox';
 
 /** The files of the inbox as they are now, in the order of their numbers; at most the last 20. */
 export async function readInbox(deps: InboxDependencies, userId: string): Promise<InboxFile[]> {
-  const scope = toScope(parseUserId(userId));
+  const scope = toScope({ userId: userId });
   const first = belowUser(deps.inboxPath);
   const prefix = `${first.slice(0, -'.md'.length)}-`;
   const more = await deps.storage.files.list(scope, { prefix, after: null, limit: LISTED });

@@ -9,7 +9,7 @@ import { countLines } from '../../files/content.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
 import type { Files } from '../../files/files.ts';
 import { findLinks } from '../../files/links.ts';
-import { parseUserId, toScope, toVirtualPath, isUserPath, belowUser } from '../../files/paths.ts';
+import { toScope, toVirtualPath, isUserPath, belowUser } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
@@ -57,7 +57,7 @@ export async function look(
   const request = {
     text: context === null ? fact : `${fact}\n${takeEnd(context, SEARCHED_CONTEXT)}`,
     // Shared memory is nobody's to correct here, and what is in it is known to others.
-    scopes: [toScope(parseUserId(call.userId))],
+    scopes: [toScope({ userId: call.userId })],
     within: null,
     group: 'passage',
     limit: FOUND_PASSAGES,
@@ -110,7 +110,7 @@ export async function lookByWords(
 ): Promise<SeenMemory> {
   const request = {
     text: fact,
-    scopes: [toScope(parseUserId(call.userId))],
+    scopes: [toScope({ userId: call.userId })],
     within: null,
     group: 'file',
     limit: SHOWN_FILES,
@@ -140,7 +140,7 @@ export async function lookUp(
   const { changed, linked } = listNamed(operations);
   const paths = new Set(memory.paths);
   const known = new Map(memory.files.map((file) => [file.path, file]));
-  const scope = toScope(parseUserId(call.userId));
+  const scope = toScope({ userId: call.userId });
   if (memory.isPartial) {
     for (const path of new Set([...changed, ...linked])) {
       if (!paths.has(path) && (await exists(deps.files, path, call))) paths.add(path);

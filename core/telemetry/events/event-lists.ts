@@ -9,7 +9,7 @@ import type {
 import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore, PageResult } from '../../contracts/storage.ts';
 import { answerList } from '../../lists/page.ts';
-import { parseUserId, toScope } from '../../files/paths.ts';
+import { toFilteredScope } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time/time.ts';
 import { toAdminEvents } from '../traces.ts';
 import { outcomeOf, REFUSED_CODES } from './outcome.ts';
@@ -68,7 +68,7 @@ export function toListedEvent(event: EventRecord, isWithSpans: boolean): AdminLi
 /** The filters that all lists of events share. */
 export function toEventFilter(query: RangeQuery): EventFilter {
   return {
-    scope: query.userId === undefined ? null : toScope(parseUserId(query.userId)),
+    scope: toFilteredScope(query),
     tool: query.tool ?? null,
     since: parseTimeOrNull(query.since, 'since'),
     until: parseTimeOrNull(query.until, 'until'),

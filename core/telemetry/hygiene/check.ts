@@ -6,7 +6,7 @@ import type {
   HygieneQuery,
   HygieneReport,
 } from '../../contracts/admin.ts';
-import type { FileContent, FileListing, ScopeKey } from '../../contracts/records.ts';
+import type { FileContent, FileKey, FileListing, ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
@@ -15,6 +15,8 @@ import { readStructureInSteps } from '../../markdown/structure.ts';
 import { createPause, inSlices } from '../../time/pause.ts';
 import {
   parseUserId,
+  isUserPath,
+  parsePhysicalPath,
   parseVirtualPath,
   toPhysicalPath,
   toScope,
@@ -72,11 +74,11 @@ export function createHygieneCheck({
     const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
     const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
     const listings = await listFiles(storage, query.userId);
-    const isByTool = await findWrittenBy(storage, toScope(user), query.tool);
+    const isByTool = await findWrittenBy(storage, toScope({ userId: user }), query.tool);
     const asked = listings.filter(
       (file) => file.updatedAt >= since && file.updatedAt < until && isByTool(file),
     );
-    const key = toContentsKey(toScope(user), asked);
+    const key = toContentsKey(toScope({ userId: user }), asked);
     let contents = known.get(key);
     if (contents === undefined) {
       contents = await findInContents(storage, asked);
@@ -87,7 +89,7 @@ export function createHygieneCheck({
     for (const file of asked) {
       if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, at));
     }
-    const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
+    const toPhysical = (path: string) => toPhysicalPath(toKey(path, user));
     const existing = new Set(listings.map(toVirtualPath));
     for (const path of await findShared(storage, links, user)) existing.add(path);
     append(findings, await findBrokenLinks(links, (path) => existing.has(path), toPhysical));
@@ -99,7 +101,10 @@ export function createHygieneCheck({
     if (query.tool === undefined || query.tool === 'memory_remember') {
       append(
         findings,
-        await findForgetRequests({ storage, revisions }, toScope(user), { since, until }),
+        await findForgetRequests({ storage, revisions }, toScope({ userId: user }), {
+          since,
+          until,
+        }),
       );
     }
     return toReport(findings, {
@@ -263,7 +268,7 @@ async function* readFiles(
 }
 
 async function listFiles(storage: Storage, userId: string): Promise<FileListing[]> {
-  const scope = toScope(parseUserId(userId));
+  const scope = toScope({ userId: userId });
   const files: FileListing[] = [];
   let after: readonly (string | number)[] | null = null;
   do {
@@ -276,17 +281,22 @@ async function listFiles(storage: Storage, userId: string): Promise<FileListing[
   return files;
 }
 
-/** Finds which of the linked shared files exist. */
+/** The file of a link: it may be in a space, which the operator who asks sees. */
+function toKey(path: string, userId: string): FileKey {
+  return isUserPath(path) ? parseVirtualPath(path, { userId }) : parsePhysicalPath(path);
+}
+
+/** Finds which of the linked files of shared memory and of spaces exist. */
 async function findShared(
   storage: Storage,
   links: readonly Link[],
   user: ReturnType<typeof parseUserId>,
 ): Promise<string[]> {
-  const wanted = [...new Set(links.map(({ to }) => to).filter((to) => to.startsWith('shared/')))];
+  const wanted = [...new Set(links.map(({ to }) => to).filter((to) => !isUserPath(to)))];
   const found: string[] = [];
   for (const path of wanted) {
     try {
-      if ((await storage.files.read(parseVirtualPath(path, user))) !== null) found.push(path);
+      if ((await storage.files.read(toKey(path, user))) !== null) found.push(path);
     } catch (error) {
       if (!(error instanceof MemoryError) || error.code !== 'INVALID_PATH') throw error;
     }

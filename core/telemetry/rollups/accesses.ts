@@ -7,7 +7,7 @@ import type {
 } from '../../contracts/admin.ts';
 import type { AccessCount } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
-import { toPhysicalPath, toUserId } from '../../files/paths.ts';
+import { homeOf, toOwner, toPhysicalPath } from '../../files/paths.ts';
 import { toTime, toTimeOrNull } from '../../time/time.ts';
 import type { Range } from './range.ts';
 
@@ -40,7 +40,7 @@ export async function readTopFiles(
     let entry = files.get(path);
     if (entry === undefined) {
       const none = { accesses: 0, reads: 0, writes: 0, finds: 0 };
-      entry = { file: { path, userId: toUserId(row.scope), ...none }, lastAt: 0 };
+      entry = { file: { path, ...toOwner(row.scope), ...none }, lastAt: 0 };
       files.set(path, entry);
     }
     entry.file.accesses += row.count;
@@ -83,8 +83,7 @@ export async function readTopology(
     else edge.weight += weight;
   };
   const add = (row: AccessCount): void => {
-    const userId = toUserId(row.scope);
-    const scope = addNode('scope', userId === null ? 'shared' : `users/${userId}`, row.count);
+    const scope = addNode('scope', homeOf(row.scope).slice(0, -1), row.count);
     const actor = addNode('actor', row.actor, row.count);
     const file = addNode('file', toPhysicalPath(row), row.count);
     addEdge(scope, actor, row.count);
@@ -126,10 +125,10 @@ async function countAccesses(
     take,
   }: CountOptions & { take: (count: AccessCount) => void },
 ): Promise<CountedAccesses> {
-  const { userId, tool, since, countUntil } = range;
+  const { scope, tool, since, countUntil } = range;
   let before: string | null = null;
   for (;;) {
-    const filter = { userId, tool, since, until: countUntil, before };
+    const filter = { scope, tool, since, until: countUntil, before };
     const part: Awaited<ReturnType<ObservationStore['countAccesses']>> = await store.countAccesses(
       filter,
       examinedRows,

@@ -2,7 +2,7 @@ import type { Bucket, RangeQuery } from '../../contracts/admin.ts';
 import type { RollupGrain, ScopeKey } from '../../contracts/records.ts';
 import type { CountedRange } from '../../contracts/storage.ts';
 import { invalidField } from '../../errors.ts';
-import { parseUserId, toScope } from '../../files/paths.ts';
+import { toFilteredScope } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time/time.ts';
 import { GRAIN_MS, KEPT_GRAINS } from './rollups.ts';
 
@@ -29,7 +29,6 @@ export interface Range {
   /** The end of counting: without `until` the end of today, so that whole buckets are used. */
   countUntil: number;
   scope: ScopeKey | null;
-  userId: string | null;
   tool: string | null;
 }
 
@@ -45,14 +44,12 @@ export function parseRange(query: RangeQuery, now: number): Range {
   const since =
     parseTimeOrNull(query.since, 'since') ?? floor(end - DEFAULT_RANGE_MS, GRAIN_MS.hour);
   if (until !== null && until <= since) refuse('until', 'must be after since');
-  const userId = query.userId === undefined ? null : parseUserId(query.userId);
   const countUntil = until ?? floor(Math.max(end, since), GRAIN_MS.day) + GRAIN_MS.day;
   return {
     since: Math.max(since, 0),
     until: Math.max(end, since),
     countUntil,
-    scope: userId === null ? null : toScope(userId),
-    userId,
+    scope: toFilteredScope(query),
     tool: query.tool ?? null,
   };
 }

@@ -3,7 +3,7 @@ import type { RunRecord } from '../../../core/contracts/runs.ts';
 import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
-import { parseUserId, toScope, ownerOf } from '../../../core/plugin.ts';
+import { toScope, ownerOf } from '../../../core/plugin.ts';
 import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import {
@@ -102,7 +102,7 @@ function listRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
         since: parseTimeOrNull(query.since, 'since'),
         until: parseTimeOrNull(query.until, 'until'),
       };
-      const scope = userId === undefined ? null : toScope(parseUserId(userId));
+      const scope = userId === undefined ? null : toScope({ userId: userId });
       return await answerList(query, {
         list: 'dream-runs',
         async read(page) {

@@ -80,7 +80,7 @@ function listRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
         async read(page) {
           const circumstances = await look();
           if (query.userIds !== undefined) {
-            const scopes = parseUserIds(query.userIds).map(toScope);
+            const scopes = parseUserIds(query.userIds).map((userId) => toScope({ userId }));
             const users = await Promise.all(scopes.map((scope) => dreams.user(scope)));
             const known = users.filter((user) => user !== null);
             return { items: known.map((user) => toUserView(user, circumstances)), next: null };
@@ -106,7 +106,7 @@ function pauseRoute({ dreams, look }: UsersRoutesOptions): RouteDefinition {
     resultSchema: AdminDreamUser,
     errorCodes: ['INVALID_USER_ID'],
     async handle({ params, body, caller }) {
-      const scope = toScope(parseUserId(params['userId']));
+      const scope = toScope({ userId: params['userId'] });
       const userId = ownerOf(scope);
       const { paused } = body;
       await dreams.update({ scope, runId: null }, ({ user }) => ({

@@ -269,7 +269,7 @@ describe('an archive that this service did not write', () => {
       /format version 3.*reads the versions 1 and 2/,
     );
     await expectRefused(await manifest({ format: 'zip' }), /not one of a memory-service archive/);
-    await expectRefused(await manifest({ userId: 'bob' }), /another user than the manifest says/);
+    await expectRefused(await manifest({ userId: 'bob' }), /other memory than the manifest says/);
     await expectRefused(await manifest({ history: false }), /the manifest says there is none/);
     const totals = await changed('totals.json', (content) => [
       text('totals.json', content.replace('"revisions": 4', '"revisions": 5')),

@@ -27,7 +27,7 @@ async function open(config: Partial<CoreConfig> = {}) {
 }
 
 const erase = (core: Core, userId = 'alice', dryRun = false) =>
-  core.erasures.erase(userId, { confirm: userId, dryRun }, operator);
+  core.erasures.erase({ userId }, { confirm: userId, dryRun }, operator);
 
 /** A user with rows of every kind, all with the canary; and bob, without. */
 async function openFilled() {
@@ -147,7 +147,7 @@ describe('an erased user', () => {
     const { core, write } = await openFilled();
     const at = new Date().toISOString();
     await erase(core);
-    const restore = () => core.restores.restore('alice', { at }, operator);
+    const restore = () => core.restores.restore({ userId: 'alice' }, { at }, operator);
     const erased = { code: 'REVISION_NOT_FOUND', details: { reason: 'erased' } };
     expect(await rejection(restore())).toMatchObject(erased);
     await write('alice', 'user/b.md', 'new\n');
@@ -335,7 +335,9 @@ describe('an erasure', () => {
     const imported = await core.archive.import(() => Readable.from([archive]), options);
     for (let next = await imported.next(); next.done !== true; next = await imported.next());
     await write('alice', 'user/b.md', 'three\n');
-    expect(await core.restores.restore('alice', { at }, operator)).toMatchObject({ restored: 1 });
+    expect(await core.restores.restore({ userId: 'alice' }, { at }, operator)).toMatchObject({
+      restored: 1,
+    });
     const { file } = await core.fileLists.file('users/alice/b.md', {});
     expect(file.content).toBe('two\n');
   });
@@ -455,7 +457,7 @@ describe('an erasure', () => {
 
   it('needs the user id twice, and a user that there is or was', async () => {
     const { core } = await openFilled();
-    const wrong = core.erasures.erase('alice', { confirm: 'alise' }, operator);
+    const wrong = core.erasures.erase({ userId: 'alice' }, { confirm: 'alise' }, operator);
     expect(await rejection(wrong)).toMatchObject({ code: 'INVALID_REQUEST' });
     expect(await rejection(erase(core, 'nobody'))).toMatchObject({ code: 'FILE_NOT_FOUND' });
     await erase(core);

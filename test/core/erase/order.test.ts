@@ -53,7 +53,8 @@ function gate(storage: Storage) {
   };
 }
 
-const erase = (core: Core) => core.erasures.erase('alice', { confirm: 'alice' }, operator);
+const erase = (core: Core) =>
+  core.erasures.erase({ userId: 'alice' }, { confirm: 'alice' }, operator);
 const late = { code: 'MEMORY_HELD', details: { kind: 'erase', reason: 'erased' } };
 
 describe('a call that began before its user was erased by another instance', () => {
@@ -138,7 +139,7 @@ describe.runIf(isServer)('a write to shared memory', () => {
 it('numbers erasures one after the other, also those that begin at once', async () => {
   const { one } = await openTwo();
   await Promise.all(
-    ['alice', 'bob'].map((userId) => one.erasures.erase(userId, { confirm: userId }, operator)),
+    ['alice', 'bob'].map((userId) => one.erasures.erase({ userId }, { confirm: userId }, operator)),
   );
   const found = await one.storage.erasure?.look(0);
   expect(found?.latest).toBe(4);

@@ -26,7 +26,7 @@ async function open({ now }: { now?: () => number } = {}) {
 }
 
 const erase = (core: Core, userId = 'alice') =>
-  core.erasures.erase(userId, { confirm: userId }, operator);
+  core.erasures.erase({ userId }, { confirm: userId }, operator);
 
 /** The details of the newest receipt, as the audit keeps it. */
 async function receiptOf(core: Core) {

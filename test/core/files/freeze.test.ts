@@ -130,7 +130,7 @@ describe('what an operator does while writes are stopped', () => {
     const time = new Date(clock.now()).toISOString();
     clock.advance(1_000);
     await core.files.delete(path, {}, operator);
-    await core.restores.restore('alice', { at: time }, operator);
+    await core.restores.restore({ userId: 'alice' }, { at: time }, operator);
     await core.revisions.redact(revisionId, { reason: 'a name' }, operator);
     expect((await core.storage.files.get({ scope: 'u:alice', path: 'a.md' }))?.content).toBe(
       'one\n',
@@ -143,7 +143,7 @@ describe('what an operator does while writes are stopped', () => {
     await write(core, 'alice');
     await freeze(core, { userId: 'alice', reason: 'told canary-77' });
     await freeze(core, { userId: 'bob', reason: 'about bob' });
-    await core.erasures.erase('alice', { confirm: 'alice' }, operator);
+    await core.erasures.erase({ userId: 'alice' }, { confirm: 'alice' }, operator);
     expect(await core.storage.erasure?.count('u:alice')).toEqual({});
     expect(await findCanary(database, 'canary-77')).toEqual([]);
     expect(await rejection(write(core, 'alice'))).toMatchObject(frozen);

@@ -123,7 +123,7 @@ describe('the error of a write that waits', () => {
   it('tells nothing more of an erasure: its details name files of others', () => {
     const error = memoryHeld({ ...restore, kind: 'erase' });
     expect(error.message).toBe("An operator's erasure of the memory of alice is under way.");
-    expect(error.details).toEqual({ userId: 'alice', kind: 'erase' });
+    expect(error.details).toEqual({ userId: 'alice', spaceId: null, kind: 'erase' });
     expect(isErased(error)).toBe(false);
   });
 });

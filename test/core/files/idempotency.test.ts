@@ -206,8 +206,8 @@ it('gives each write of a call a key of its own, which stays the same in later v
     toolCallId: one.toolCallId,
     traceId: one.trace.traceId,
   });
-  expect(toOpenKey(one, 1)?.keyHash).toBe(hashText(`${hash} 1`));
-  expect(toOpenKey(one, 'run')?.keyHash).toBe(hashText(`${hash} run`));
+  expect(toOpenKey(one, { nth: 1 })?.keyHash).toBe(hashText(`${hash} 1`));
+  expect(toOpenKey(one, { nth: 'run' })?.keyHash).toBe(hashText(`${hash} run`));
 });
 
 it('replays nothing for a call without a key, or without a stored answer', () => {

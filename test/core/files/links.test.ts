@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findLinks } from '../../../core/files/links.ts';
-import { parseUserId, parseVirtualPath } from '../../../core/files/paths.ts';
+import { parseVirtualPath } from '../../../core/files/paths.ts';
 import { countSteps } from '../../support/count-steps.ts';
 
 describe('findLinks', () => {
@@ -53,7 +53,7 @@ describe('findLinks', () => {
   });
 
   it('gives nothing but paths that files can have, of any text', () => {
-    const user = parseUserId('anyone');
+    const user = { userId: 'anyone' };
     const piece = fc.constantFrom(
       '[',
       ']',

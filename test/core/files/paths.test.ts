@@ -23,7 +23,7 @@ import {
 
 const FUZZED = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20_000 : 100_000;
 
-const ALICE = 'alice' as UserId;
+const ALICE = { userId: 'alice' };
 
 // A stack for each of 200,000 refusals would be most of the work.
 const { stackTraceLimit } = Error;
@@ -77,7 +77,7 @@ describe('user ids', () => {
 
   it('keeps users apart by case, and a user called shared apart from shared memory', () => {
     const scopes = ['alice', 'Alice', 'ALICE', 's', 'shared', 'users', 'u:s', 'u'].map((id) =>
-      toScope(parseUserId(id)),
+      toScope({ userId: id }),
     );
     expect(new Set([...scopes, 's']).size).toBe(scopes.length + 1);
     expect(parsePhysicalPath('users/shared/a.md')).toEqual({ scope: 'u:shared', path: 'a.md' });
@@ -86,7 +86,7 @@ describe('user ids', () => {
 
   it('goes from a user to the scope and back', () => {
     for (const id of ids.filter(isUserId)) {
-      expect(toUserId(toScope(parseUserId(id)))).toBe(id);
+      expect(toUserId(toScope({ userId: id }))).toBe(id);
       expect(outcome(() => assertScope(`u:${id}`))).toBe('ok');
     }
     expect(toUserId('s')).toBeNull();
@@ -238,7 +238,7 @@ describe('paths', () => {
   });
 
   it.each<[string, string]>([
-    ['', 'A path starts with user/ or shared/.'],
+    ['', 'A path starts with user/, spaces/<spaceId>/ or shared/.'],
     ['user/', 'The path names no file.'],
     ['user/a//b', 'A path has no empty segment.'],
     ['user/a/../b', 'A segment is not . or ..'],
@@ -263,16 +263,16 @@ describe('paths', () => {
     );
     expect(said(() => parseVirtualPath(7, ALICE))).toBe('A path is text.');
     expect(said(() => parsePhysicalPath('user/a.md'))).toBe(
-      'A physical path starts with users/<userId>/ or shared/.',
+      'A physical path starts with users/<userId>/, spaces/<spaceId>/ or shared/.',
     );
     const noUser = 'In a physical path users/ is followed by a user id.';
     expect(said(() => parsePhysicalPath('users//a.md'))).toBe(noUser);
     expect(said(() => parsePhysicalPrefix('users/-'))).toBe(noUser);
     expect(said(() => parseVirtualPrefix('users', ALICE))).toBe(
-      'A prefix starts with user/ or shared/.',
+      'A prefix starts with user/, spaces/ or shared/.',
     );
     expect(said(() => parsePhysicalPrefix('user/a'))).toBe(
-      'A physical prefix starts with users/ or shared/.',
+      'A physical prefix starts with users/, spaces/ or shared/.',
     );
     expect(said(() => parseVirtualPrefix('user/．.', ALICE))).toBe('A segment is not . or ..');
     expect(said(() => parseVirtualPrefix(`user/${pathOfBytes(513)}`, ALICE))).toBe(
@@ -386,7 +386,7 @@ describe('paths', () => {
       const user = users[next(users.length)] as UserId;
       const root = ['user/', 'shared/', '', 'users/bob/', 'user', '/user/'][next(6)] as string;
       const text = root + path;
-      const parsed = attempt(() => parseVirtualPath(text, user));
+      const parsed = attempt(() => parseVirtualPath(text, { userId: user }));
       if (parsed === null) return true;
       if (parsed.scope !== (text.startsWith('shared/') ? 's' : `u:${user}`)) return false;
       const physical = toPhysicalPath(parsed);
@@ -410,8 +410,8 @@ describe('paths', () => {
     fc.assert(
       fc.property(fileKey(), (key) => {
         expect(parsePhysicalPath(toPhysicalPath(key))).toEqual(key);
-        const user = (toUserId(key.scope) ?? 'anyone') as UserId;
-        expect(parseVirtualPath(toVirtualPath(key), user)).toEqual(key);
+        const userId = toUserId(key.scope) ?? 'anyone';
+        expect(parseVirtualPath(toVirtualPath(key), { userId })).toEqual(key);
       }),
       { numRuns: 1_000 },
     );

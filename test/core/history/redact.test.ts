@@ -90,7 +90,7 @@ describe('a revision that is redacted', () => {
       await core.revisions.get(ids[2] ?? ''),
       await core.revisions.list({ userId: 'alice' }),
       await core.revisions.diff({ userId: 'alice', from: at, to: later }),
-      await core.restores.restore('alice', { at, dryRun: true }, operator),
+      await core.restores.restore({ userId: 'alice' }, { at, dryRun: true }, operator),
       await core.fileLists.file(path, { blame: true }),
       (await call(core, 'alice', 'memory_find', { query: CANARY })).result,
       (await call(core, 'alice', 'memory_find', { query: CANARY, asOf: at })).result,

@@ -24,7 +24,7 @@ async function openTimed(config: Partial<CoreConfig> = {}) {
     change('memory_write', { path: `user/${path}`, content }, userId);
   const remove = (path: string) => change('memory_delete', { path: `user/${path}` });
   const restore = async (at: string, more: { path?: string; dryRun?: boolean } = {}) => {
-    const answer = await core.restores.restore('alice', { at, ...more }, operator);
+    const answer = await core.restores.restore({ userId: 'alice' }, { at, ...more }, operator);
     const end = new Date(clock.now()).toISOString();
     clock.advance(1_000);
     return { ...answer, end };
@@ -86,7 +86,7 @@ describe('a memory that is restored', () => {
           /** A file whose history of that time is pruned stays as it is, and is listed. */
           const restore = async ({ at, memory }: (typeof past)[number]) => {
             const before = await memoryOf(core, userId);
-            const answer = await core.restores.restore(userId, { at }, operator);
+            const answer = await core.restores.restore({ userId }, { at }, operator);
             const gone = answer.files.filter(({ outcome }) => outcome === 'gone');
             expect(answer.left).toBe(gone.length);
             if (!isPruned) expect(gone).toEqual([]);
@@ -316,7 +316,7 @@ describe('a memory that is restored', () => {
       await step('release');
       await write('a.md', 'three\n');
     };
-    const error = await rejection(core.restores.restore('alice', { at }, operator));
+    const error = await rejection(core.restores.restore({ userId: 'alice' }, { at }, operator));
     expect(error).toMatchObject({ code: 'RUN_STATE', details: { reason: 'hold_lost' } });
     expect(await memoryOf(core)).toEqual({ 'users/alice/a.md': 'three\n' });
     expect(await holds.list(10)).toEqual([]);
@@ -362,7 +362,7 @@ describe('a memory that is restored', () => {
     await write('a.md', 'a\n');
     await write('a.md', 'b\n', 'bob');
     const at = new Date(clock.now()).toISOString();
-    const error = await rejection(core.restores.restore(userId, { at, ...request }, operator));
+    const error = await rejection(core.restores.restore({ userId }, { at, ...request }, operator));
     expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
     expect(await memoryOf(core)).toEqual({ 'users/alice/a.md': 'a\n' });
   });

@@ -457,7 +457,7 @@ describe('a restore that was cut off', () => {
     const options = { reason: '', target: 'alice', qualifies: false, held };
     await server.core.files.restore([], options, { address: null, traceId: null });
     const statusOf = async () => (await admin('GET', 'status')).json.holds as unknown;
-    const known = { userId: 'alice', kind: 'restore', progressAt: at(4) };
+    const known = { userId: 'alice', spaceId: null, kind: 'restore', progressAt: at(4) };
     expect(await statusOf()).toEqual([{ ...known, isStalled: false }]);
     expect(await release()).toMatchObject({
       status: 503,

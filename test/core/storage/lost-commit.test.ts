@@ -55,12 +55,12 @@ describe.each([
   ])('of %s of an erasure: each row is counted once', async (_step, isMeant) => {
     const { core, ask, lose, lost } = await open();
     const preview = await core.erasures.erase(
-      'alice',
+      { userId: 'alice' },
       { confirm: 'alice', dryRun: true },
       operator,
     );
     lose({ isMeant, takesPlace });
-    const erase = () => core.erasures.erase('alice', { confirm: 'alice' }, operator);
+    const erase = () => core.erasures.erase({ userId: 'alice' }, { confirm: 'alice' }, operator);
     await ask(erase);
     expect(lost()).toBe(1);
     expect(await core.storage.erasure?.count('u:alice')).toEqual({});

@@ -216,9 +216,9 @@ function expectTopFiles({ items }: TopFiles, rows: readonly AccessRecord[]): voi
     lastAt: toTime(Math.max(...own.map(({ at }) => at))),
   }));
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
-  expect(items.map(({ userId: _userId, ...item }) => item).toSorted(byPath)).toEqual(
-    wanted.toSorted(byPath),
-  );
+  expect(
+    items.map(({ userId: _userId, spaceId: _spaceId, ...item }) => item).toSorted(byPath),
+  ).toEqual(wanted.toSorted(byPath));
   const counts = items.map(({ accesses }) => accesses);
   expect(counts).toEqual(counts.toSorted((a, b) => b - a));
 }

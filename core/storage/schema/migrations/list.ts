@@ -18,6 +18,7 @@ import { redactedTexts } from './0016-redacted-texts.ts';
 import { whatReverts } from './0017-what-reverts.ts';
 import { segments } from './0018-segments.ts';
 import { keysAndOperators } from './0019-keys-and-operators.ts';
+import { spaces } from './0020-spaces.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   whatReverts,
   segments,
   keysAndOperators,
+  spaces,
 ];
