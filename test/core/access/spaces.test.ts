@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { ApiKey } from '../../../core/contracts/access.ts';
 import type { NamedSpace } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/service.ts';
 import { openCore } from '../../support/service.ts';
@@ -341,10 +343,19 @@ describe('a named key', () => {
   it('keeps a call to the spaces, and the access in them, that the key is for', async () => {
     const core = await openMemories();
     const spaces = ['acme:read', 'team:*:write'];
-    const apiKey = { id: 'k', name: 'bot', users: null, spaces, tools: null, actor: null };
+    const apiKey: ApiKey = {
+      id: randomUUID(),
+      name: 'bot',
+      users: null,
+      spaces,
+      tools: null,
+      rateLimit: null,
+      actor: null,
+      manage: false,
+    };
     const list = async (named: NamedSpace[]) => {
       const context = { userId: 'alice', spaces: named };
-      const call = { context, arguments: {}, apiKey: apiKey as never };
+      const call = { context, arguments: {}, apiKey };
       return await core.tools.execute('memory_list', call).then(
         () => 'ok',
         (error: unknown) => (error as { code: string }).code,
