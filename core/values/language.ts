@@ -1,4 +1,4 @@
-import { findNumberWords } from './number-words.ts';
+import { findNumberWords, mayCountIn } from './number-words.ts';
 import { fold } from './fold.ts';
 
 /**
@@ -110,8 +110,11 @@ function listCountedIn(text: string): string[] {
     (word) => !/^(?:seize|mille)$/iu.test(word),
   );
   if (words.length === 0) return [];
+  const possible = new Set(words.flatMap(mayCountIn));
   const long = words.join('. ');
-  return Object.keys(WORDS).filter((language) => findNumberWords(long, [language]).length > 0);
+  return Object.keys(WORDS).filter(
+    (language) => possible.has(language) && findNumberWords(long, [language]).length > 0,
+  );
 }
 
 /** Stands beside English where nothing tells the language. */
