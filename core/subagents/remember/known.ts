@@ -38,7 +38,7 @@ export function* findSaying(
   const workspace = yield* Workspace.open({ files, paths: memory.paths });
   const paths = memory.files.map(({ path }) => path);
   const subjects = yield* readSubjects(workspace, paths);
-  const nowhere = { path: '', headings: speaker === null ? [] : [speaker], parents: [] };
+  const nowhere = { path: '', headings: speaker === null ? [] : ['People', speaker], parents: [] };
   const found: LineView[] = [];
   for (const sentence of toSentences(fact)) {
     const wanted = toTerms(sentence, sentence);

@@ -201,7 +201,7 @@ describe('the quota of files', () => {
     expect(() => memory.put('two', { key: other })).toThrow(
       expect.objectContaining({
         code: 'QUOTA_EXCEEDED',
-        message: 'The user has 1 files; at most 1 are allowed.',
+        message: 'The memory has 1 files; at most 1 are allowed.',
         details: { limit: 'maxFilesPerUser', max: 1 },
       }),
     );
@@ -234,6 +234,7 @@ describe('the rows of a write', () => {
     expect(access).toEqual([
       {
         ...caller,
+        key: null,
         id: access[0]?.id,
         scope: 's',
         path: 'a.md',

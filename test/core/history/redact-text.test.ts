@@ -59,6 +59,7 @@ describe('a text that is redacted', () => {
       {
         path,
         userId: 'alice',
+        spaceId: null,
         versions: 4,
         fromVersion: 2,
         toVersion: 6,

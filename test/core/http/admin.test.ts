@@ -281,7 +281,7 @@ describe('the admin’s picture', () => {
     const audit = await get(service, '/v1/admin/audit');
     // A prune goes in small transactions, each with its own row.
     const actions = audit.json.items.map((row: { action: string }) => row.action);
-    expect([...new Set(actions)]).toEqual(['revisions.prune', 'revisions.revert']);
+    expect([...new Set(actions)]).toEqual(['revisions.prune', 'revisions.revert', 'contents.read']);
     expect(audit.json.items[0]).toMatchObject({
       address: '127.0.0.1',
       traceId: expect.stringMatching(/^[0-9a-f]{32}$/),

@@ -202,7 +202,9 @@ describe('a restore', () => {
     const { admin, contentOf } = await openFilled();
     expect(await admin('POST', `users/${userId}/restore`, body)).toMatchObject(expected);
     expect([await contentOf('alice/a.md'), await contentOf('bob/a.md')]).toEqual([null, 'bob\n']);
-    expect((await admin('GET', 'audit')).json.items).toEqual([]);
+    const { items } = (await admin('GET', 'audit')).json;
+    const changes = items.filter(({ action }: { action: string }) => action !== 'contents.read');
+    expect(changes).toEqual([]);
   });
 
   it('of shared memory does the same, and nothing to the users', async () => {
