@@ -46,6 +46,7 @@ const OPERATOR = new Set([
   'POST /v1/admin/revert',
   'POST /v1/admin/users/:userId/restore',
   'POST /v1/admin/users/:userId/release',
+  'POST /v1/admin/spaces/:id/restore',
   'POST /v1/admin/shared/restore',
   'POST /v1/admin/shared/release',
   'POST /v1/admin/freeze',
