@@ -67,7 +67,7 @@ describe('a folder', () => {
     const options = { from: 'markdown', onExisting: 'new_versions' } as const;
     const dry = await importAll(core, folder, { ...options, dryRun: true });
     const done = await importAll(core, folder, options);
-    const reason = 'The user has 3 files; at most 3 are allowed.';
+    const reason = 'The memory has 3 files; at most 3 are allowed.';
     for (const { files, skipped, summary } of [dry, done]) {
       expect(files).toEqual({
         'users/alice/a.md': 'updated',
@@ -132,7 +132,7 @@ describe('an export of another program', () => {
     const core = await openCore({ limits: { maxFilesPerUser: 2 } });
     const { skipped, summary } = await importAll(core, Buffer.from(JSON.stringify(memories)));
     expect(skipped).toEqual({
-      'users/alice/memories/2026-03.md': 'The user has 2 files; at most 2 are allowed.',
+      'users/alice/memories/2026-03.md': 'The memory has 2 files; at most 2 are allowed.',
     });
     expect(summary.source).toEqual({ from: 'mem0', items: 3, written: 2, skipped: 1 });
   });

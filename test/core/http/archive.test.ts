@@ -67,6 +67,7 @@ describe('GET /v1/admin/export and POST /v1/admin/import', () => {
       { action: 'memory.import', address: '127.0.0.1', details: { step: 'begin' } },
       { action: 'memory.import', address: '127.0.0.1', details: { step: 'end' } },
       { action: 'memory.export', address: '127.0.0.1' },
+      { action: 'contents.read', address: '127.0.0.1' },
     ]);
   });
 
