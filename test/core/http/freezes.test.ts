@@ -27,6 +27,7 @@ describe('POST /v1/admin/freeze', () => {
     expect(json).toEqual({
       id: expect.any(String),
       userId: 'alice',
+      spaceId: null,
       actor: null,
       keyId: null,
       all: false,
@@ -65,7 +66,7 @@ describe('POST /v1/admin/freeze', () => {
   it.each([
     ['no target', {}],
     ['two targets', { userId: 'alice', actor: 'bot' }],
-    ['a space, which this service does not have', { spaceId: 'team' }],
+    ['a user and a space', { userId: 'alice', spaceId: 'team' }],
     ['all: false', { all: false }],
     ['the operator', { actor: 'admin' }],
     ['an actor with outer space', { actor: ' bot' }],
