@@ -22,5 +22,5 @@ if (point === 'within') {
 const operator = { address: null, traceId: null };
 await (target.length === 36
   ? core.revisions.redact(target, { reason: 'a test' }, operator)
-  : core.erasures.erase(target, { confirm: target }, operator));
+  : core.erasures.erase({ userId: target }, { confirm: target }, operator));
 process.kill(process.pid, 'SIGKILL');

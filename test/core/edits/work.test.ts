@@ -27,7 +27,7 @@ it('takes twice the work for twice the lines', () => {
     const { operation, memory } = mergeOf(count, `n${count}x`);
     return countMatched(() => {
       const [examined] = examineAll(memory, [operation]);
-      expect(examined?.signals).toContain('specific_added');
+      expect(examined?.signals).toContain('conflict');
     });
   });
   expect(double).toBeGreaterThan(0);
