@@ -24,6 +24,7 @@ const LABELS: Readonly<Record<string, string>> = {
   svc_lease: 'State of dreaming',
   svc_dream_history: 'Dream runs',
   svc_plugin_user: 'State of plugins',
+  svc_space: 'Settings of a space',
 };
 
 /**

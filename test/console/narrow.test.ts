@@ -44,16 +44,16 @@ describe('on a narrow screen', () => {
   it('no view is wider than it, and what can be done is within reach', async () => {
     const service = await openDreams();
     const path = 'user/projects/of-this-year/a-name-that-is-long.md';
-    await call(service.core, 'alice', 'memory_write', { path, content: 'tea\n' });
+    await call(service.core, 'alice', 'memory_write', { path, content: 'tea, medication\n' });
     service.say(() => ({
       operations: [
         operation({
           kind: 'reword',
-          remove: [{ path, line: 1, text: 'tea' }],
+          remove: [{ path, line: 1, text: 'tea, medication' }],
           add: {
             path,
             heading: null,
-            lines: ['a-tea-with-a-name-that-is-long-and-does-not-break-anywhere-at-all'],
+            lines: ['tea, medication-with-a-name-that-is-long-and-does-not-break-anywhere-at-all'],
           },
         }),
       ],

@@ -73,6 +73,8 @@ export function fileCases(): StorageCase[] {
         holdId: null,
         holdKind: null,
         uncovered: false,
+        archivedAt: null,
+        quota: null,
       });
       const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [

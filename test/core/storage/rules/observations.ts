@@ -185,7 +185,7 @@ export function observationCases(): StorageCase[] {
           events: [],
         });
         const range = { since: START, until: START + 7 };
-        const counted = async (filter: { userId?: string; tool?: string }, limit = 100) => {
+        const counted = async (filter: { scope?: `u:${string}`; tool?: string }, limit = 100) => {
           const { counts, from } = await store.countAccesses({ ...range, ...filter }, limit);
           const rows = counts.map(({ scope, action, tool, count, lastAt }) =>
             [scope, action, tool, count, lastAt - START].join(' '),
@@ -197,16 +197,16 @@ export function observationCases(): StorageCase[] {
           rows: [...ofAlice, 's read memory_write 1 6', 'u:alice read memory_read 2 1'].toSorted(),
           from: null,
         });
-        assert.deepEqual(await counted({ userId: 'alice' }), {
+        assert.deepEqual(await counted({ scope: 'u:alice' }), {
           rows: [...ofAlice, 'u:alice read memory_read 2 1'].toSorted(),
           from: null,
         });
         assert.deepEqual((await counted({ tool: 'memory_write' })).rows, [
           's read memory_write 1 6',
         ]);
-        assert.deepEqual((await counted({ userId: 'nobody' })).rows, []);
+        assert.deepEqual((await counted({ scope: 'u:nobody' })).rows, []);
         // With parts of any size each row is counted once, and no part has older rows than its end.
-        for (const filter of [{}, { userId: 'alice' }, { tool: 'memory_read' }]) {
+        for (const filter of [{}, { scope: 'u:alice' as const }, { tool: 'memory_read' }]) {
           const whole = await store.countAccesses({ ...range, ...filter }, 100);
           for (const limit of [1, 2, 3, 100]) {
             const sums = new Map<string, number>();
