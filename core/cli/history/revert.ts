@@ -51,7 +51,7 @@ export const revert = createUndo<Answer>({
     'if-version': {
       value: 'n',
       summary:
-        'With one --revision, or --lines: only while the file is at this version; 0: it is deleted.',
+        'With one --revision, or --lines: only at this version of the file; 0: it is deleted.',
     },
     'on-conflict': {
       value: 'skip|leave|force',

@@ -40,10 +40,6 @@ const SCANS: readonly { line: RegExp; why: string }[] = [
     line: /file-list\.ts.* order by `[ft]`\.`(?:size|writes|reads)`/,
     why: 'An admin sorts the files of all users: an index for each sort would slow every write.',
   },
-  {
-    line: /folder-list\.ts.* select sum\(`files`\)/,
-    why: 'An admin opens the root folder: one short row of each user is added up.',
-  },
 ];
 
 type Explain = (statement: { sql: string; values: readonly unknown[] }) => Promise<TableRead[]>;
