@@ -13,6 +13,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   '53300': 'lost', // too many connections
   '53400': 'lost', // a limit of the configuration
   '42701': 'duplicate', // a column of this name
+  '42710': 'duplicate', // its row type, which two that make the table at once both make
   '42P07': 'duplicate', // a table or an index of this name
   '55P03': 'locked',
   '57014': 'lost', // cancelled, by a limit on its time too
