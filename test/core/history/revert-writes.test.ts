@@ -356,7 +356,11 @@ describe('one path of a move', () => {
 describe('a selection', () => {
   it.each([
     ['nothing', {}, /one of runId, toolCallId, actor, revisionIds, lines and text/],
-    ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId, actor, revisionIds, lines and text/],
+    [
+      'two kinds',
+      { runId: 'a', actor: 'b' },
+      /one of runId, toolCallId, actor, revisionIds, lines and text/,
+    ],
     ['an actor without a time', { actor: 'b' }, /required with actor/],
     [
       'a tool call since a time',
