@@ -279,6 +279,8 @@ export async function runTransaction<T>(
       performance.now() >= until ||
       !(error instanceof AbsentRows || isWorthReplaying(failure, options, limits));
     if (isUnknown && (isOver || options.commitOutcome === undefined)) throw outcomeUnknown(error);
+    // Nothing was written, and there is no time left to make the rows.
+    if (isOver && error instanceof AbsentRows) throw new MemoryError('STORAGE_UNAVAILABLE');
     if (isOver) throw error;
     if (error instanceof AbsentRows) await createRows(database, error);
     else {
