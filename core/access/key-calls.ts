@@ -34,8 +34,9 @@ interface Allowance {
 }
 
 /**
- * Creates the counter. A key with a rate limit has a bucket of calls in the database, which fills up by
- * its clock. An instance takes some calls at once, so that a call costs no row.
+ * Creates the counter. A key with a rate limit has a bucket of calls in the database, which is refilled as
+ * the database's clock goes on. An instance takes several calls from it in one step, and counts them itself:
+ * so most calls do not touch the database.
  */
 export function createKeyCalls(deps: {
   storage: Pick<Storage, 'mutate'>;

@@ -51,7 +51,7 @@ function eraseFromRow(
   if (isOwnTarget) return { ...row, target: ERASED, details: { erased: true } };
   const next = toErased(details, scope) as AuditRecord['details'];
   if (JSON.stringify(next) === JSON.stringify(details)) return null;
-  // The id of a row that names the owner may be that of a revision which is pruned.
+  // The target of a row that names the owner goes too: it may be the id of a revision that no longer exists.
   return { ...row, target: id === null ? target : ERASED, details: next };
 }
 

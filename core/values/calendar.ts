@@ -61,7 +61,7 @@ function makeNames(language: string): Names {
   const partOf = (format: Intl.DateTimeFormat, time: number, type: string) =>
     format.formatToParts(time).find((part) => part.type === type)?.value ?? '';
   for (const form of ['long', 'short'] as const) {
-    // With a day, the name of a month may be in another case.
+    // Some languages have another form of the name beside a day: `styczeń`, but `1 stycznia`.
     for (const format of [{ month: form }, { month: form, day: 'numeric' } as const].map(
       toFormat,
     )) {

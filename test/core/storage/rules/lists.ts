@@ -101,7 +101,7 @@ export function listCases(): StorageCase[] {
       }
       for (const folder of folders) {
         const counted = folder === '' || folder.endsWith('/') ? rollUp(files, folder) : [];
-        // The time of a root is that of its last write, which may be a deletion.
+        // The time of a root is when somebody last wrote or deleted a file in it.
         const withoutTime = (entries: readonly object[]) =>
           folder === ''
             ? entries.map((entry) => ({
