@@ -1,47 +1,12 @@
 import type { RedactTextAnswer, RedactTextRequest } from '../../core/contracts/admin.ts';
+import { addRedactionPage } from '../../core/history/redaction/add-page.ts';
+import { addPages } from '../../core/lists/add-pages.ts';
 import type { Api } from './api.ts';
 import { count } from './story.ts';
 
 /** Asks for all pages of a redaction, or of its preview, and adds them up. */
 export async function redactAll(api: Api, request: RedactTextRequest): Promise<RedactTextAnswer> {
-  let all: RedactTextAnswer | null = null;
-  let cursor: string | null = null;
-  do {
-    const page: RedactTextAnswer = await api.redactText({
-      ...request,
-      ...(cursor === null ? {} : { cursor }),
-    });
-    all = all === null ? page : addPage(all, page);
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  return all;
-}
-
-/** The last page has the receipt. */
-function addPage(before: RedactTextAnswer, page: RedactTextAnswer): RedactTextAnswer {
-  const { reasons, runs, events, answers, audit } = before.records;
-  const both = (one: readonly string[], other: readonly string[]) => [
-    ...new Set([...one, ...other]),
-  ];
-  return {
-    ...page,
-    files: [...before.files, ...page.files],
-    records: {
-      ...page.records,
-      reasons: reasons + page.records.reasons,
-      runs: runs + page.records.runs,
-      events: events + page.records.events,
-      answers: answers + page.records.answers,
-      audit: audit + page.records.audit,
-    },
-    left: {
-      paths: both(before.left.paths, page.left.paths),
-      userIds: both(before.left.userIds, page.left.userIds),
-      actors: both(before.left.actors, page.left.actors),
-    },
-    readers: [...before.readers, ...page.readers],
-    readersComplete: before.readersComplete && page.readersComplete,
-  };
+  return await addPages((place) => api.redactText({ ...request, ...place }), addRedactionPage);
 }
 
 const RECORDS = {

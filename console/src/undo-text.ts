@@ -1,5 +1,6 @@
 import type { RevertSelection, RevertWritesAnswer } from '../../core/contracts/admin.ts';
 import { addRevertPage } from '../../core/history/undo/add-page.ts';
+import { addPages } from '../../core/lists/add-pages.ts';
 import type { Api } from './api.ts';
 
 /** Undoes the lines that have a text, page by page. */
@@ -7,15 +8,5 @@ export async function undoText(
   api: Api,
   request: Pick<RevertSelection, 'text' | 'in' | 'dryRun'>,
 ): Promise<RevertWritesAnswer> {
-  let all: RevertWritesAnswer | null = null;
-  let cursor: string | null = null;
-  do {
-    const page: RevertWritesAnswer = await api.revertWrites({
-      ...request,
-      ...(cursor === null ? {} : { cursor }),
-    });
-    all = all === null ? page : addRevertPage(all, page);
-    cursor = page.nextCursor ?? null;
-  } while (cursor !== null);
-  return all;
+  return await addPages((place) => api.revertWrites({ ...request, ...place }), addRevertPage);
 }

@@ -3,6 +3,8 @@ import type { LoadedConfig } from '../config/index.ts';
 import type { RedactTextAnswer, RedactTextRequest } from '../contracts/admin.ts';
 import { withAdminApi } from './admin-api.ts';
 import { fileLines } from './file-lines.ts';
+import { addRedactionPage } from '../history/redaction/add-page.ts';
+import { postPages } from './post-pages.ts';
 import { readText } from './read-text.ts';
 import { toColumns } from './history/text.ts';
 
@@ -14,17 +16,9 @@ export async function redactText(
   { revisionId, flags }: { revisionId: string | null; flags: Flags },
 ): Promise<RedactTextAnswer> {
   const request = await toRequest(revisionId, flags);
-  return await withAdminApi(loaded, async (api) => {
-    let answer: RedactTextAnswer | null = null;
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const body = cursor === undefined ? request : { ...request, cursor };
-      const page: RedactTextAnswer = await api.ask('POST', 'redact', body);
-      answer = answer === null ? page : join(answer, page);
-      cursor = page.nextCursor;
-      if (cursor !== null) process.stderr.write(`Looked through ${page.progress.files} files.\n`);
-    }
-    return answer as RedactTextAnswer;
-  });
+  return await withAdminApi(loaded, (api) =>
+    postPages(api, { route: 'redact', body: request }, addRedactionPage),
+  );
 }
 
 async function toRequest(revisionId: string | null, flags: Flags): Promise<RedactTextRequest> {
@@ -47,25 +41,6 @@ async function toRequest(revisionId: string | null, flags: Flags): Promise<Redac
     reason: flags.get('reason') ?? 'redacted on the command line',
     dryRun: !flags.has('yes'),
     removeCopies: flags.has('remove-copies'),
-  };
-}
-
-function join(one: RedactTextAnswer, other: RedactTextAnswer): RedactTextAnswer {
-  const records = { ...other.records, reasons: one.records.reasons + other.records.reasons };
-  const all = <Item>(items: readonly Item[], more: readonly Item[]) => [
-    ...new Set([...items, ...more]),
-  ];
-  return {
-    ...other,
-    files: [...one.files, ...other.files],
-    records,
-    left: {
-      paths: all(one.left.paths, other.left.paths),
-      userIds: all(one.left.userIds, other.left.userIds),
-      actors: all(one.left.actors, other.left.actors),
-    },
-    readers: [...one.readers, ...other.readers],
-    readersComplete: one.readersComplete && other.readersComplete,
   };
 }
 

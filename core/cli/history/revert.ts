@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config/error.ts';
 import type { RevertAnswer, RevertWritesAnswer } from '../../contracts/admin.ts';
 import { addRevertPage } from '../../history/undo/add-page.ts';
+import { postPages } from '../post-pages.ts';
 import { readText } from '../read-text.ts';
 import type { RunningServer } from '../running-server.ts';
 import { createUndo } from './undo.ts';
@@ -150,14 +151,7 @@ function revertText(
   return async (api, { dryRun }) => {
     const text = await (given ??= readText('Text: '));
     const body = { text, in: where, userId, path, onConflict, dryRun };
-    let all: RevertWritesAnswer | null = null;
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page: RevertWritesAnswer = await api.ask('POST', 'revert', { ...body, cursor });
-      all = all === null ? page : addRevertPage(all, page);
-      cursor = page.nextCursor ?? null;
-      if (cursor !== null) process.stderr.write(`Looked through ${page.progress?.files} files.\n`);
-    }
-    return all as RevertWritesAnswer;
+    return await postPages<RevertWritesAnswer>(api, { route: 'revert', body }, addRevertPage);
   };
 }
 

@@ -18,9 +18,9 @@ const PAGE = { ms: 4_000, files: 200 } as const;
 
 /**
  * Undoes some lines of a version: each becomes what it was before its last writer changed it. Other lines of
- * the same writes stay. A file that was moved since is found where it is now. Throws `FILE_NOT_FOUND` without a version if there is no
- * such file, `REVISION_NOT_FOUND` for a version without a content that is kept, and `INVALID_REQUEST`
- * for lines that the content does not have.
+ * the same writes stay. A file that was moved since is found where it is now. Throws `FILE_NOT_FOUND`
+ * without a version if there is no such file, `REVISION_NOT_FOUND` for a version without a content that is
+ * kept, and `INVALID_REQUEST` for lines that the content does not have.
  */
 export async function undoLines(
   parts: HistoryParts,
