@@ -12,8 +12,11 @@ export interface ErasureStore {
    *   order; no scope if `after` is `null`;
    * - the holds of erasures;
    * - all freezes, also those that are over; if there is one, the time of the database's clock, too.
+   *
+   * `readAt` is a moment before all that, by `performance.now()`, but after the wait for a connection.
    */
   look(after: number | null): Promise<{
+    readAt: number;
     latest: number;
     erased: readonly { scope: ScopeKey; number: number }[];
     holds: readonly HoldRecord[];

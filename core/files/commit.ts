@@ -8,16 +8,26 @@ import type {
 } from '../contracts/records.ts';
 import type { Settings } from '../config/settings.ts';
 import type { RunCurrent, RunDecision, RunKey, RunKeys, RunRowChanges } from '../contracts/runs.ts';
-import type { Changes, Current, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
+import type {
+  Changes,
+  Current,
+  Decision,
+  Guard,
+  MutateRequest,
+  Storage,
+} from '../contracts/storage.ts';
 import type { Caller, Span, ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
-import type { KnownErasures } from './known-erasures.ts';
+import { type KnownErasures, OldLook } from './known-erasures.ts';
 import { ownerOf, SHARED, toScopes } from './paths.ts';
 import type { InstanceIds } from '../ids/ids.ts';
 import type { WriteHealth } from './write-health.ts';
+
+/** How often a write looks again at what operators have stopped, because it waited long for its lock. */
+const LOOKS = 5;
 
 /** A run, and how its rows change with a write. `change` is synchronous and pure. */
 export interface WrittenRun<R> {
@@ -89,84 +99,67 @@ export function createCommit(deps: CommitDependencies): Commit {
     // Counts refused writes too, since a repeated call makes the same writes in the same order.
     const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
     if (call !== undefined) writesOf.set(call, nth + 1);
-    const places = write.held === undefined ? write.keys : [...write.keys, write.held.hold];
-    const written = places.map(({ scope }) => scope);
-    const idempotency = toOpenKey(call, { nth, written });
-    const scopes = inLockOrder([...written, ...(idempotency === null ? [] : [idempotency.scope])]);
-    // Rows in shared memory and in a space name the user, too, and what a call writes may come from any
-    // of its spaces: their scopes are not locked for it.
-    const unlocked = toOwnScopes(caller).filter((scope) => !scopes.includes(scope));
-    const now = deps.now();
-    const knownErasure = trace.knownErasure ?? deps.erasures.latest();
-    const isFreezable = write.isOperators !== true;
-    if (isFreezable || unlocked.length > 0) await deps.erasures.refresh();
+    const idempotency = toOpenKey(call, { nth, written: toWritten(write) });
+    const admission = createAdmission(write, { deps, idempotency });
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
     let clocks: readonly ScopeState[] = [];
     let files: readonly FileState[] = [];
+    const decide = (current: Current): Decision<R> => {
+      read.end({ files: write.keys.length });
+      // Before versions and quota are checked: a repeat must get the first answer, not a 409.
+      replayed = findReplay(current.idempotency, {
+        wanted: idempotency,
+        now: deps.confirmedNow(),
+      });
+      if (replayed !== null) {
+        // eslint-disable-next-line no-restricted-syntax -- this service wrote it
+        return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
+      }
+      const holds = admission.admit(current);
+      const building = trace.start('revision.write', 'revision');
+      const draft = new Draft(current, {
+        caller,
+        toPath: write.toPath,
+        triggersDream: write.triggersDream,
+        now: admission.now,
+        ids: deps.ids,
+        maxFilesPerUser: limits.maxFilesPerUser,
+      });
+      let planned: R;
+      try {
+        planned = plan(draft);
+      } catch (error) {
+        building.fail(error);
+        throw error;
+      }
+      const { audit: runAudit, runs } = changeRun(write, current, planned);
+      building.end({ revisions: draft.revisionCount });
+      const rows = trace.start('access_log.write', 'access rows');
+      const answer =
+        idempotency === null
+          ? null
+          : { ...idempotency, result: JSON.stringify(planned), createdAt: admission.now };
+      const audit = [write.audit?.(planned) ?? [], runAudit ?? []].flat();
+      const own = draft.changes({
+        ...(answer === null ? {} : { idempotency: answer }),
+        ...(holds.length === 0 ? {} : { holds }),
+        ...(audit.length === 0 ? {} : { audit }),
+        ...(runs === undefined ? {} : { runs }),
+      });
+      const changes = write.past?.change(current, own) ?? own;
+      rows.end({ rows: changes.access?.length ?? 0 });
+      clocks = changes.scopes ?? [];
+      files = changes.files ?? [];
+      apply = trace.start('db.write', 'apply and commit');
+      // A retried transaction reads again.
+      read = trace.start('db.read', 'lock and read again');
+      return { result: planned, writes: draft.revisionCount, changes };
+    };
     try {
-      const result = await storage.mutate<R>(
-        { ...toRequest(write, idempotency), scopes },
-        (current) => {
-          read.end({ files: write.keys.length });
-          // Before versions and quota are checked: a repeat must get the first answer, not a 409.
-          replayed = findReplay(current.idempotency, {
-            wanted: idempotency,
-            now: deps.confirmedNow(),
-          });
-          if (replayed !== null) {
-            // eslint-disable-next-line no-restricted-syntax -- this service wrote it
-            return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
-          }
-          checkNotErased(current, scopes, knownErasure);
-          for (const scope of unlocked) deps.erasures.checkUnlocked(scope, knownErasure);
-          if (isFreezable) {
-            deps.erasures.checkWrites({ ...caller, scopes: written }, { isCertain: true });
-          }
-          // What was erased or redacted has to go from an archive, too.
-          if (write.past === undefined) checkArchived(current, written);
-          const holds = checkHolds(current, written, { held: write.held ?? null, now });
-          const building = trace.start('revision.write', 'revision');
-          const draft = new Draft(current, {
-            caller,
-            toPath: write.toPath,
-            triggersDream: write.triggersDream,
-            now,
-            ids: deps.ids,
-            maxFilesPerUser: limits.maxFilesPerUser,
-          });
-          let planned: R;
-          try {
-            planned = plan(draft);
-          } catch (error) {
-            building.fail(error);
-            throw error;
-          }
-          const { audit: runAudit, runs } = changeRun(write, current, planned);
-          building.end({ revisions: draft.revisionCount });
-          const rows = trace.start('access_log.write', 'access rows');
-          const answer =
-            idempotency === null
-              ? null
-              : { ...idempotency, result: JSON.stringify(planned), createdAt: now };
-          const audit = [write.audit?.(planned) ?? [], runAudit ?? []].flat();
-          const own = draft.changes({
-            ...(answer === null ? {} : { idempotency: answer }),
-            ...(holds.length === 0 ? {} : { holds }),
-            ...(audit.length === 0 ? {} : { audit }),
-            ...(runs === undefined ? {} : { runs }),
-          });
-          const changes = write.past?.change(current, own) ?? own;
-          rows.end({ rows: changes.access?.length ?? 0 });
-          clocks = changes.scopes ?? [];
-          files = changes.files ?? [];
-          apply = trace.start('db.write', 'apply and commit');
-          // A retried transaction reads again.
-          read = trace.start('db.read', 'lock and read again');
-          return { result: planned, writes: draft.revisionCount, changes };
-        },
-      );
+      const request = { ...toRequest(write, idempotency), scopes: admission.scopes };
+      const result = await admission.run(() => storage.mutate<R>(request, decide));
       (apply as Span | null)?.end({ files: write.keys.length });
       deps.indexer.wake(files);
       deps.health.note('memory', null);
@@ -179,6 +172,63 @@ export function createCommit(deps: CommitDependencies): Commit {
       throw error;
     }
   };
+}
+
+/** Whether a write may be made, from before its transaction until its decision. */
+interface Admission {
+  /** When the write began. */
+  now: number;
+  /** What the write locks, in the order of all writes. */
+  scopes: readonly ScopeKey[];
+  /** Runs the transaction, with a look at erasures and freezes that is recent when it decides. */
+  run<R>(mutate: () => Promise<R>): Promise<R>;
+  /** For `decide`. Throws unless all memories of the write may change. Returns the holds that do. */
+  admit(current: Current): NonNullable<Changes['holds']>;
+}
+
+function createAdmission(
+  write: Omit<PlannedWrite<never>, 'audit' | 'run'>,
+  { deps, idempotency }: { deps: CommitDependencies; idempotency: { scope: ScopeKey } | null },
+): Admission {
+  const { caller } = write;
+  const { erasures } = deps;
+  const now = deps.now();
+  const written = toWritten(write);
+  const scopes = inLockOrder([...written, ...(idempotency === null ? [] : [idempotency.scope])]);
+  // Rows in shared memory and in a space name the user, too, and what a call writes may come from any
+  // of its spaces: their scopes are not locked for it.
+  const unlocked = toOwnScopes(caller).filter((scope) => !scopes.includes(scope));
+  const knownErasure = caller.trace.knownErasure ?? erasures.latest();
+  const isFreezable = write.isOperators !== true;
+  return {
+    now,
+    scopes,
+    async run(mutate) {
+      for (let looks = 1; ; looks += 1) {
+        if (isFreezable || unlocked.length > 0) await erasures.refresh();
+        try {
+          return await mutate();
+        } catch (error) {
+          // It waited for its lock longer than a look counts.
+          if (!(error instanceof OldLook) || looks === LOOKS) throw error;
+        }
+      }
+    },
+    admit(current) {
+      checkNotErased(current, scopes, knownErasure);
+      for (const scope of unlocked) erasures.checkUnlocked(scope, knownErasure);
+      if (isFreezable) erasures.checkWrites({ ...caller, scopes: written }, { isCertain: true });
+      // What was erased or redacted has to go from an archive, too.
+      if (write.past === undefined) checkArchived(current, written);
+      return checkHolds(current, written, { held: write.held ?? null, now });
+    },
+  };
+}
+
+/** The scopes that a write changes. */
+function toWritten({ keys, held }: Pick<PlannedWrite<never>, 'keys' | 'held'>): ScopeKey[] {
+  const places = held === undefined ? keys : [...keys, held.hold];
+  return places.map(({ scope }) => scope);
 }
 
 /** Throws `READ_ONLY_SCOPE` for a space that an operator has archived. */

@@ -22,12 +22,12 @@ export interface KnownErasures {
   check(scopes: readonly ScopeKey[]): void;
   /**
    * For `decide` of a write that does not lock its user's scope. Throws `MEMORY_HELD` if the user was
-   * erased since the call began, and `STORAGE_UNAVAILABLE` if the last look is too old to say.
+   * erased since the call began, and {@link OldLook} if the last look is too old to say.
    */
   checkUnlocked(scope: ScopeKey, knownErasure: number): void;
   /**
    * Throws `WRITES_FROZEN` if an operator has stopped such a write, as far as the last look tells. For
-   * `decide` it is to be certain: then it throws `STORAGE_UNAVAILABLE` if that look is too old to say.
+   * `decide` it is to be certain: then it throws {@link OldLook} if that look is too old to say.
    */
   checkWrites(write: FrozenWrite, options?: { isCertain: boolean }): void;
   /** The freezes that are in force, oldest first. */
@@ -45,8 +45,16 @@ export interface KnownErasures {
   stop(): void;
 }
 
+/** The last look is too old to say whether a write may go on: look again, and decide again. */
+export class OldLook extends MemoryError {
+  constructor() {
+    super('STORAGE_UNAVAILABLE');
+  }
+}
+
 /** A look at a storage that can't erase. */
 const NOTHING: Awaited<ReturnType<ErasureStore['look']>> = {
+  readAt: 0,
   latest: 0,
   erased: [],
   holds: [],
@@ -98,7 +106,6 @@ export function createKnownErasures({
   }
 
   async function readOthers(): Promise<void> {
-    const startedAt = performance.now();
     const found = (await storage.erasure?.look(seen)) ?? NOTHING;
     if (seen === null) forgotten = found.latest;
     seen = found.latest;
@@ -108,7 +115,7 @@ export function createKnownErasures({
     held = new Map(found.holds.map((hold) => [hold.scope, hold]));
     frozen = found.freezes;
     if (isShared && found.now !== null) aheadMs = found.now - now();
-    lookedAt = startedAt;
+    lookedAt = found.readAt;
     if ([...before.keys()].some((scope) => !held.has(scope))) await onEnd();
   }
 
@@ -121,7 +128,7 @@ export function createKnownErasures({
 
   // An erasure waits two looks before it removes rows.
   function checkAge(): void {
-    if (age() >= 2 * LOOK_MS) throw new MemoryError('STORAGE_UNAVAILABLE');
+    if (age() >= 2 * LOOK_MS) throw new OldLook();
   }
 
   function inForce(): readonly FreezeRecord[] {

@@ -13,11 +13,12 @@ import type { TokenisedFile } from './tokenised-files.ts';
 const SEGMENT_BYTES = 1_500_000;
 
 /**
- * What an update came to: how large the index is now (`null` if nothing was added), and whether it can
- * go on like that; see {@link AddOutcome}.
+ * What an update came to: how large the index is now (`null` if nothing was added), the numbers of the
+ * files that were added, and whether it can go on like that; see {@link AddOutcome}.
  */
 export interface UpdateResult {
   size: IndexSize | null;
+  added: Set<number>;
   obstacle: Exclude<AddOutcome['outcome'], 'added' | 'changed'> | null;
 }
 
@@ -32,14 +33,16 @@ export async function updateIndex(
 ): Promise<UpdateResult> {
   const files = await store.snapshot((view) => view.readFiles(stale));
   const pause = createPause();
-  const result: UpdateResult = { size: null, obstacle: null };
+  const result: UpdateResult = { size: null, added: new Set(), obstacle: null };
   let batch = new Map<number, IndexedVersion>();
   let bytes = 0;
   const add = async (): Promise<void> => {
     const current = stale.filter(({ fileNo, version }) => batch.get(fileNo)?.version === version);
-    const outcome = await addFiles(store, scope, { marks: current, files: batch, pause });
-    if (outcome?.outcome === 'added') result.size = outcome.size;
-    else if (outcome !== null && outcome.outcome !== 'changed') result.obstacle = outcome.outcome;
+    const { outcome, due } = await addFiles(store, scope, { marks: current, files: batch, pause });
+    if (outcome?.outcome === 'added') {
+      result.size = outcome.size;
+      for (const { fileNo } of due) result.added.add(fileNo);
+    } else if (outcome !== null) result.obstacle = outcome.outcome;
     batch = new Map();
     bytes = 0;
   };
@@ -70,7 +73,10 @@ function weighPayloads({ payloads }: TokenisedFile): number {
   return bytes;
 }
 
-/** Adds a segment of those files that are still stale with the same version; `null` if none is. */
+/**
+ * Adds a segment of those files that are still stale with the same version, which it returns as `due`. The
+ * outcome is `null` if none is.
+ */
 async function addFiles(
   store: IndexStore,
   scope: ScopeKey,
@@ -79,7 +85,10 @@ async function addFiles(
     files,
     pause,
   }: { marks: readonly StaleMark[]; files: ReadonlyMap<number, IndexedVersion>; pause: Pause },
-): Promise<AddOutcome | null> {
+): Promise<{
+  outcome: Exclude<AddOutcome, { outcome: 'changed' }> | null;
+  due: readonly StaleMark[];
+}> {
   let due = marks;
   while (due.length > 0) {
     const own = due.flatMap((mark) => {
@@ -106,8 +115,8 @@ async function addFiles(
       }),
       removed: own.filter(({ indexed }) => indexed === null).map(({ fileNo }) => fileNo),
     });
-    if (outcome.outcome !== 'changed') return outcome;
+    if (outcome.outcome !== 'changed') return { outcome, due };
     due = outcome.due;
   }
-  return null;
+  return { outcome: null, due };
 }

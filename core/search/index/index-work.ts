@@ -128,21 +128,39 @@ export class IndexWork {
   }
 
   /**
-   * Removes from the index of a scope all text that its files don't have any more: indexes its stale
-   * files, and rewrites the segments that have copies which don't count.
+   * Removes from the index of a scope all text that its files don't have any more when it is called:
+   * indexes its stale files, and rewrites the segments that have copies which don't count.
    */
   async purge(scope: ScopeKey): Promise<void> {
-    const { store, caches, signal } = this.#options;
+    const { store, caches } = this.#options;
+    for (;;) {
+      await this.#catchUp(scope);
+      const removed = await removeLeft(store, scope, { share: 0, caches });
+      if (removed === 'done') return;
+      if (removed === 'damaged') this.rebuild(scope);
+    }
+  }
+
+  /**
+   * Indexes the files of a scope that are stale when it is called, each in any later version. Others may
+   * write without end: what they make stale meanwhile is not waited for.
+   */
+  async #catchUp(scope: ScopeKey): Promise<void> {
+    const { store, signal } = this.#options;
+    let due: StaleMark[] | null = null;
     for (;;) {
       if (signal.aborted) throw new MemoryError('SHUTTING_DOWN');
+      if (this.#unusable.has(scope)) await this.#dropUnusable();
       await this.#copyAll(scope);
       const stale = await store.listStale(QUIET_FILES, [scope]);
-      await this.#update(scope, stale);
-      if (this.#unusable.has(scope)) await this.#dropUnusable();
-      if (stale.length > 0) continue;
-      const rewritten = await removeLeft(store, scope, { share: 0, caches });
-      if (rewritten === 0) return;
-      if (rewritten === 'damaged') this.rebuild(scope);
+      const added = await this.#update(scope, stale);
+      if (this.#unusable.has(scope) || stale.length === QUIET_FILES) {
+        due = null;
+        continue;
+      }
+      const isDue: Set<number> = new Set((due ?? stale).map(({ fileNo }) => fileNo));
+      due = stale.filter(({ fileNo }) => isDue.has(fileNo) && !added.has(fileNo));
+      if (due.length === 0) return;
     }
   }
 
@@ -171,12 +189,14 @@ export class IndexWork {
     }
   }
 
-  async #update(scope: ScopeKey, stale: readonly StaleMark[]): Promise<void> {
+  /** Returns the numbers of the files that were added. */
+  async #update(scope: ScopeKey, stale: readonly StaleMark[]): Promise<Set<number>> {
     const { store, caches } = this.#options;
-    const { size, obstacle } = await updateIndex(store, scope, { stale, caches });
+    const { size, added, obstacle } = await updateIndex(store, scope, { stale, caches });
     if (obstacle === 'unusable') this.rebuild(scope);
     if (obstacle === 'old') this.#old.add(scope);
     if (size !== null) await this.#mergeOrKeep(scope, size);
+    return added;
   }
 
   /** Merges again where that failed. Returns how many scopes it tried. */

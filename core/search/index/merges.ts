@@ -77,13 +77,13 @@ async function replaceSegments(
 
 /**
  * Rewrites segments without the copies of files that do not count any more: those of which more than
- * `share` of the files do not count. Returns how many it rewrote, or that the index is damaged.
+ * `share` of the files do not count. `moved`: a merge was faster for one of them, and kept its copies.
  */
 export async function removeLeft(
   store: IndexStore,
   scope: ScopeKey,
   { share, caches }: { share: number; caches: Pick<SearchCaches, 'segments' | 'scopes'> },
-): Promise<number | 'damaged'> {
+): Promise<'done' | 'moved' | 'damaged'> {
   const pause = createPause();
   const opened = await store.snapshot(async (view) => {
     const [own] = await view.open([scope]);
@@ -92,8 +92,8 @@ export async function removeLeft(
     const read = await openSegments(view, { scope, opened: own, known: null }, { caches, pause });
     return read ?? 'damaged';
   });
-  if (opened === null || opened === 'damaged') return opened ?? 0;
-  let rewritten = 0;
+  if (opened === null || opened === 'damaged') return opened ?? 'done';
+  let outcome: 'done' | 'moved' = 'done';
   for (const [part, segment] of opened.segments.entries()) {
     const takes = (place: number): boolean =>
       segment.isDeleted(place) || opened.lengths.counts(part, place);
@@ -105,9 +105,9 @@ export async function removeLeft(
     );
     const merged = [{ segment, blocks, takes }];
     const result = await replaceSegments(store, scope, { merged, isWhole: false });
-    // Without its blocks it was merged or removed meanwhile, or is damaged, which the next search sees.
+    // Without its blocks it was merged or removed meanwhile, or is damaged, which the next look sees.
     if (result === 'damaged' && blocks.length === segment.blockCount) return 'damaged';
-    rewritten += 1;
+    if (result === 'damaged' || result === 'gone') outcome = 'moved';
   }
-  return rewritten;
+  return outcome;
 }

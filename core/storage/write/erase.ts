@@ -40,6 +40,7 @@ function createErasureReads(
   return {
     look: (after) =>
       database.snapshot(async (connection) => {
+        const readAt = performance.now();
         // Few scopes were ever erased, which MariaDB does not know before it looks.
         const source = connection.dialect.byIndex('svc_scope', 's', 'svc_scope_erasure');
         const numbered = `select s.scope, s.erasure_number from ${source} where s.erasure_number > 0`;
@@ -61,6 +62,7 @@ function createErasureReads(
         }));
         const holds = await listHolds(connection, MAX_HOLDS);
         return {
+          readAt,
           latest,
           erased,
           holds: holds.filter(({ kind }) => kind === 'erase'),
