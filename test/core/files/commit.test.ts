@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HoldRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { MutateRequest, Storage } from '../../../core/contracts/storage.ts';
 import type { ToolCall } from '../../../core/contracts/tool.ts';
@@ -20,11 +20,15 @@ const shared = { scope: 's', path: 'a.md' } as const;
 const facts = checkContent('x', 1);
 
 /** The write path on a storage of its own, with all that it asks of it and tells others. */
-async function openCommit({ tries = 1 } = {}) {
+async function openCommit({ tries = 1, isShared = false, waitsMs = [] as number[] } = {}) {
   const storage = await makeStorage();
   const clock = manualClock(NOW);
+  let ahead = 0;
+  const realNow = performance.now.bind(performance);
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => realNow() + ahead);
   await storage.init({ log: quiet, now: clock.now });
   onTestFinished(() => storage.close());
+  onTestFinished(() => spy.mockRestore());
   const requests: MutateRequest[] = [];
   const notes: unknown[] = [];
   const spans: string[] = [];
@@ -32,6 +36,8 @@ async function openCommit({ tries = 1 } = {}) {
     ...storage,
     mutate: (request, decide) => {
       requests.push(request);
+      // It waits for its lock.
+      ahead += waitsMs.shift() ?? 0;
       return storage.mutate(request, (current) => {
         for (let nth = 1; nth < tries; nth += 1) decide(current);
         return decide(current);
@@ -39,7 +45,21 @@ async function openCommit({ tries = 1 } = {}) {
     },
   };
   const ids = createIdSource(clock.now);
-  const erasures = createKnownErasures({ storage, now: Date.now, onEnd: () => Promise.resolve() });
+  let looks = 0;
+  const erasure = storage.erasure && {
+    ...storage.erasure,
+    look: (after: number | null) => {
+      looks += 1;
+      return storage.erasure!.look(after);
+    },
+  };
+  // A file is this process's own; what others may write to has no name.
+  const named = isShared || storage.filename === undefined ? {} : { filename: storage.filename };
+  const erasures = createKnownErasures({
+    storage: { ...(erasure && { erasure }), ...named },
+    now: Date.now,
+    onEnd: () => Promise.resolve(),
+  });
   await erasures.look();
   const commit = createCommit({
     storage: recording,
@@ -83,6 +103,7 @@ async function openCommit({ tries = 1 } = {}) {
     clock,
     write,
     erasures,
+    looks: () => looks,
   };
 }
 
@@ -129,6 +150,23 @@ describe('a write', () => {
       'access_log.write, access rows: ended {"rows":1}',
       'db.write, apply and commit: ended {"files":1}',
     ]);
+  });
+
+  it('looks again at what operators stop where it waited too long for its lock', async () => {
+    const { write, requests, looks } = await openCommit({
+      isShared: true,
+      waitsMs: [3_000, 3_000, 500],
+    });
+    await write(alice);
+    expect(requests).toHaveLength(3);
+    expect(looks()).toBe(3);
+  });
+
+  it('is refused where it waits too long again and again', async () => {
+    const waitsMs = Array.from({ length: 10 }, () => 3_000);
+    const { write, requests } = await openCommit({ isShared: true, waitsMs });
+    expect(await rejection(write(alice))).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect(requests).toHaveLength(5);
   });
 
   it('records the phase that failed', async () => {

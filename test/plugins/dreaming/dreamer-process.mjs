@@ -13,7 +13,6 @@
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { setTimeout } from 'node:timers/promises';
 import { POINTS } from './points.mjs';
 import { scriptedDreamer } from '../../support/scripted-dreamer.mjs';
 
@@ -146,41 +145,22 @@ const commands = {
   /** So many writes at once under one budget; says how many went through. */
   async spend({ name, max, writes }) {
     const attempts = Array.from({ length: writes }, (_, n) =>
-      again(() =>
-        host.write(
-          [
-            {
-              userId: 'spender',
-              path: `user/${name}-${process.pid}-${n}.md`,
-              content: 'x',
-              reason: '',
-            },
-          ],
-          { actor: 'dream-agent', guards: [{ kind: 'budget', name, max }] },
-        ),
+      host.write(
+        [
+          {
+            userId: 'spender',
+            path: `user/${name}-${process.pid}-${n}.md`,
+            content: 'x',
+            reason: '',
+          },
+        ],
+        { actor: 'dream-agent', guards: [{ kind: 'budget', name, max }] },
       ),
     );
     const ends = await Promise.allSettled(attempts);
     return ends.filter(({ status }) => status === 'fulfilled').length;
   },
 };
-
-/**
- * A write that waits long for its lock on a busy machine is refused, to be repeated: what this process knows of
- * freezes is too old by then.
- *
- * @param {() => Promise<unknown>} write
- */
-async function again(write) {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      if (/** @type {any} */ (error).code !== 'STORAGE_UNAVAILABLE' || attempt === 20) throw error;
-      await setTimeout(200);
-    }
-  }
-}
 
 process.stdout.write('{"ready":true}\n');
 for await (const line of createInterface({ input: process.stdin })) {

@@ -8,6 +8,7 @@ import type { Core } from '../../../../core/service.ts';
 import { hashText } from '../../../../core/files/content.ts';
 import { MemoryError } from '../../../../core/errors.ts';
 import { createIndexer } from '../../../../core/search/index/indexer.ts';
+import { unpack } from '../../../../core/search/index/block.ts';
 import { weighSegment } from '../../../../core/search/index/segment.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
 import { gateIndex } from '../../../support/gated-index.ts';
@@ -46,6 +47,20 @@ const withoutTime = ({ updatedAt: _, ...found }: FoundPassage) => found;
 /** Until it is so: what runs in the background has no other way to be seen. */
 async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isSo())) await sleep(10);
+}
+
+/** Whether a segment of a scope has a word that begins like none of its others. */
+async function indexHas(core: Core, scope: ScopeKey, word: string): Promise<boolean> {
+  return await core.storage.index.snapshot(async (view) => {
+    const [opened] = await view.open([scope]);
+    for (const { segment } of opened?.segments ?? []) {
+      const key = { scope, segment };
+      const heads = await view.readHeads([key]);
+      const parts = [...heads.map(({ head }) => head), ...(await view.readAllBlocks(key))];
+      if (parts.some((packed) => Buffer.from(unpack(packed) ?? '').includes(word))) return true;
+    }
+    return false;
+  });
 }
 
 describe('the indexer', () => {
@@ -175,6 +190,31 @@ describe('the indexer', () => {
     await until(() => looks === 2);
     await indexer.stop();
   });
+
+  it.each(['another file', 'the same file'])(
+    'purges a text though %s is written each time that it looks',
+    async (which) => {
+      const { core, gate, index } = await openFile();
+      await write(core, 'alice', 'user/a.md', 'secret tea\n');
+      await index();
+      expect(await indexHas(core, 'u:alice', 'secret')).toBe(true);
+      await write(core, 'alice', 'user/a.md', 'tea\n');
+      gate.isOpen = true;
+      const { listStale } = gate.storage.index;
+      let looks = 0;
+      gate.storage.index.listStale = async (limit, scopes) => {
+        const list = await listStale(limit, scopes);
+        looks += 1;
+        // Who writes the same file all the time would never let it be indexed, whoever waits for that.
+        const file = which === 'the same file' && looks < 4 ? 'user/a.md' : 'user/b.md';
+        await write(core, 'alice', file, `coffee ${looks}\n`);
+        return list;
+      };
+      await core.indexer.purge('u:alice');
+      gate.isOpen = false;
+      expect(await indexHas(core, 'u:alice', 'secret')).toBe(false);
+    },
+  );
 
   it('works off a scope that is damaged when it drains, too', async () => {
     const { core, gate, index, raw } = await openFile();
