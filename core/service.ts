@@ -104,21 +104,16 @@ export interface CoreOptions {
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
 export function createCore(config: CoreConfig, options: CoreOptions = {}): Core {
+  const { exporters: givenExporters = [], plugins: given = [] } = config;
+  const { erasureLookMs } = options;
   const basis = createBasis(config, options);
   const { storage, settings, log, ids, now, confirmedNow } = basis;
-  const telemetry = createTelemetry(basis, {
-    exporters: config.exporters ?? [],
-    erasureLookMs: options.erasureLookMs,
-  });
+  const telemetry = createTelemetry(basis, { exporters: givenExporters, erasureLookMs });
   const { queue, exporters } = telemetry;
   const providers = createProviders(basis, config);
   const index = createSearchIndex(basis, providers);
   const { indexer, embeddings } = index;
-  const memory = createMemory(basis, {
-    telemetry,
-    indexer,
-    erasureLookMs: options.erasureLookMs,
-  });
+  const memory = createMemory(basis, { telemetry, indexer, erasureLookMs });
   const { files, revisions, restores, erasures, spaces, freezes, rewriter } = memory;
   const access = createAccess(basis, { ready: () => life.ready() });
   const fenceKey = createFenceKey(storage.config);
@@ -130,23 +125,17 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     fenceKey,
   });
   const tools = createTools({
+    ...basis,
+    ...telemetry,
     services,
     once: memory.idempotency.once,
-    ids,
-    queue,
-    exporters,
-    log,
     rateLimit: settings.rateLimit,
     countCall: (apiKey) => access.calls.take(apiKey),
     ready: () => life.ready(),
     lateStart: () => life.lateStart(),
-    checkScopes: (scopes) => telemetry.knownErasures.check(scopes),
-    latestErasure: () => telemetry.knownErasures.latest(),
     deadlineMs: options.callDeadlineMs,
-    now,
   });
   for (const definition of builtInTools(settings.tools)) tools.add(definition);
-  const given = config.plugins ?? [];
   const plugins = new PluginSet({
     basis,
     telemetry,

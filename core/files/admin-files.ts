@@ -161,17 +161,7 @@ export function createAdminFiles(
         triggersDream: qualifies,
       };
       return commit(write, (draft) => {
-        // Deletes first, so that reverting a move inside a full scope stays within its quota.
-        const order = [...prepared].sort(
-          (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
-        );
-        const written = new Map(
-          order.map(({ key, ifVersion, redactions, change }) => {
-            draft.expectRedactions(key.scope, redactions);
-            draft.expectVersion(key, ifVersion);
-            return [key, restoreOne(draft, key, change)] as const;
-          }),
-        );
+        const written = restoreAll(draft, prepared);
         return keys.map((key) => written.get(key) as AdminWritten);
       });
     },
@@ -202,6 +192,28 @@ export function createAdminFiles(
     };
     return { keys, caller, toPath: toPhysicalPath, audit, isOperators: true };
   }
+}
+
+/** Restores each file, deletes first: reverting a move inside a full scope stays within its quota. */
+function restoreAll(
+  draft: Draft,
+  prepared: readonly {
+    key: FileKey;
+    ifVersion: Restoration['ifVersion'];
+    redactions: Restoration['redactions'];
+    change: ReturnType<typeof revertTo>;
+  }[],
+): Map<FileKey, AdminWritten> {
+  const order = [...prepared].sort(
+    (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
+  );
+  return new Map(
+    order.map(({ key, ifVersion, redactions, change }) => {
+      draft.expectRedactions(key.scope, redactions);
+      draft.expectVersion(key, ifVersion);
+      return [key, restoreOne(draft, key, change)] as const;
+    }),
+  );
 }
 
 /** The error of a change of past versions whose rows are no longer those that it was made from. */

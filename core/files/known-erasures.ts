@@ -10,41 +10,6 @@ export const LOOK_MS = 1_000;
 /** How many erasures are remembered. A call during which there were more is refused. */
 const REMEMBERED = 10_000;
 
-/**
- * The erasures that this instance knows, and the writes that operators have stopped. The database numbers them, since clocks of instances differ:
- * each call carries the latest number that was known when it was admitted, and a write of a call is
- * refused if its user has a greater one.
- */
-export interface KnownErasures {
-  /** The latest number that is known: what a call carries. */
-  latest(): number;
-  /** Throws `MEMORY_HELD` while one of these memories is being erased. */
-  check(scopes: readonly ScopeKey[]): void;
-  /**
-   * For `decide` of a write that does not lock its user's scope. Throws `MEMORY_HELD` if the user was
-   * erased since the call began, and {@link OldLook} if the last look is too old to say.
-   */
-  checkUnlocked(scope: ScopeKey, knownErasure: number): void;
-  /**
-   * Throws `WRITES_FROZEN` if an operator has stopped such a write, as far as the last look tells. For
-   * `decide` it is to be certain: then it throws {@link OldLook} if that look is too old to say.
-   */
-  checkWrites(write: FrozenWrite, options?: { isCertain: boolean }): void;
-  /** The freezes that are in force, oldest first. */
-  freezes(): readonly FreezeRecord[];
-  /** Reads what other instances erase and stop, if the last look is older than a look should be. */
-  refresh(): Promise<void> | undefined;
-  look(): Promise<void>;
-  /** A look that begins now: after a change that has been committed. */
-  lookAgain(): Promise<void>;
-  /** This instance has begun an erasure, goes on with one, or has ended it (`null`). */
-  note(scope: ScopeKey, erasure: { hold: HoldRecord | null; number: number }): void;
-  /** The time by which freezes end: the database's, where several instances may share it. */
-  time(ownTime: number, databaseTime: () => number): number;
-  start(): void;
-  stop(): void;
-}
-
 /** The last look is too old to say whether a write may go on: look again, and decide again. */
 export class OldLook extends MemoryError {
   constructor() {
@@ -62,133 +27,197 @@ const NOTHING: Awaited<ReturnType<ErasureStore['look']>> = {
   now: null,
 };
 
-/** Creates what an instance knows of erasures and freezes. */
-export function createKnownErasures({
-  storage,
-  lookMs = LOOK_MS,
-  now,
-  onEnd,
-}: {
-  storage: Pick<Storage, 'erasure' | 'filename'>;
-  lookMs?: number | undefined;
-  now: () => number;
-  /** Called when a look shows that another instance has ended an erasure. */
-  onEnd: () => Promise<void>;
-}): KnownErasures {
-  /** Other instances may serve the same database, unless it is a file. */
-  const isShared = storage.filename === undefined && storage.erasure !== undefined;
-  let held = new Map<ScopeKey, HoldRecord>();
-  /** Also those whose time is over. */
-  let frozen: readonly FreezeRecord[] = [];
-  /** How far the database's clock is ahead of this instance's. */
-  let aheadMs = 0;
-  /** The last number of each scope, oldest number first. */
-  const numbers = new Map<ScopeKey, number>();
-  /** Erasures up to this number are not in `numbers`. */
-  let forgotten = 0;
-  /** The greatest number of any erasure, and of those that a look has found. */
-  let latest = 0;
-  let seen: number | null = null;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | null = null;
-  let timer: NodeJS.Timeout | undefined;
+/** The last number of each scope that was erased, as far as it is remembered. */
+class ErasureNumbers {
+  /** Oldest number first. */
+  readonly #numbers = new Map<ScopeKey, number>();
+  /** Erasures up to this number are not remembered. */
+  #forgotten = 0;
+  /** The greatest number of any erasure. */
+  #latest = 0;
 
-  function remember(scope: ScopeKey, number: number): void {
-    if ((numbers.get(scope) ?? 0) >= number) return;
-    numbers.delete(scope);
-    numbers.set(scope, number);
-    latest = Math.max(latest, number);
-    for (const [oldest, its] of numbers) {
-      if (numbers.size <= REMEMBERED) break;
-      numbers.delete(oldest);
-      forgotten = Math.max(forgotten, its);
+  get latest(): number {
+    return this.#latest;
+  }
+
+  /** What happened up to this number is known to be over, and need not be remembered. */
+  begin(number: number): void {
+    this.#forgotten = number;
+    this.noteLatest(number);
+  }
+
+  noteLatest(number: number): void {
+    this.#latest = Math.max(this.#latest, number);
+  }
+
+  /** The number of the last erasure of a scope; of one that is not remembered, the greatest that it may be. */
+  of(scope: ScopeKey): number {
+    return this.#numbers.get(scope) ?? this.#forgotten;
+  }
+
+  remember(scope: ScopeKey, number: number): void {
+    if ((this.#numbers.get(scope) ?? 0) >= number) return;
+    this.#numbers.delete(scope);
+    this.#numbers.set(scope, number);
+    this.noteLatest(number);
+    for (const [oldest, its] of this.#numbers) {
+      if (this.#numbers.size <= REMEMBERED) break;
+      this.#numbers.delete(oldest);
+      this.#forgotten = Math.max(this.#forgotten, its);
+    }
+  }
+}
+
+/**
+ * The erasures that this instance knows, and the writes that operators have stopped. The database numbers
+ * erasures, since clocks of instances differ: each call carries the latest number that was known when it
+ * was admitted, and a write of a call is refused if its user has a greater one.
+ */
+export class KnownErasures {
+  readonly #storage: Pick<Storage, 'erasure' | 'filename'>;
+  readonly #lookMs: number;
+  readonly #now: () => number;
+  readonly #onEnd: () => Promise<void>;
+  /** Other instances may serve the same database, unless it is a file. */
+  readonly #isShared: boolean;
+  readonly #numbers = new ErasureNumbers();
+  #held = new Map<ScopeKey, HoldRecord>();
+  /** Also those whose time is over. */
+  #frozen: readonly FreezeRecord[] = [];
+  /** How far the database's clock is ahead of this instance's. */
+  #aheadMs = 0;
+  /** The greatest number that a look has found. */
+  #seen: number | null = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({
+    storage,
+    lookMs = LOOK_MS,
+    now,
+    onEnd,
+  }: {
+    storage: Pick<Storage, 'erasure' | 'filename'>;
+    lookMs?: number | undefined;
+    now: () => number;
+    /** Called when a look shows that another instance has ended an erasure. */
+    onEnd: () => Promise<void>;
+  }) {
+    this.#storage = storage;
+    this.#lookMs = lookMs;
+    this.#now = now;
+    this.#onEnd = onEnd;
+    this.#isShared = storage.filename === undefined && storage.erasure !== undefined;
+  }
+
+  /** The latest number that is known: what a call carries. */
+  latest(): number {
+    return this.#numbers.latest;
+  }
+
+  /** Throws `MEMORY_HELD` while one of these memories is being erased. */
+  check(scopes: readonly ScopeKey[]): void {
+    if (this.#held.size === 0) return;
+    for (const scope of scopes) {
+      const hold = this.#held.get(scope);
+      if (hold !== undefined) throw memoryHeld(hold);
     }
   }
 
-  async function readOthers(): Promise<void> {
-    const found = (await storage.erasure?.look(seen)) ?? NOTHING;
-    if (seen === null) forgotten = found.latest;
-    seen = found.latest;
-    for (const { scope, number } of found.erased) remember(scope, number);
-    latest = Math.max(latest, found.latest);
-    const before = held;
-    held = new Map(found.holds.map((hold) => [hold.scope, hold]));
-    frozen = found.freezes;
-    if (isShared && found.now !== null) aheadMs = found.now - now();
-    lookedAt = found.readAt;
-    if ([...before.keys()].some((scope) => !held.has(scope))) await onEnd();
+  /**
+   * For `decide` of a write that does not lock its user's scope. Throws `MEMORY_HELD` if the user was
+   * erased since the call began, and {@link OldLook} if the last look is too old to say.
+   */
+  checkUnlocked(scope: ScopeKey, knownErasure: number): void {
+    this.check([scope]);
+    if (this.#numbers.of(scope) > knownErasure) throw memoryErased(scope);
+    this.#checkAge();
   }
 
-  function look(): Promise<void> {
-    looking ??= readOthers().finally(() => (looking = null));
-    return looking;
+  /**
+   * Throws `WRITES_FROZEN` if an operator has stopped such a write, as far as the last look tells. For
+   * `decide` it is to be certain: then it throws {@link OldLook} if that look is too old to say.
+   */
+  checkWrites(
+    write: FrozenWrite,
+    { isCertain }: { isCertain: boolean } = { isCertain: false },
+  ): void {
+    if (isCertain) this.#checkAge();
+    const stopping = this.#inForce().filter((freeze) => isFrozenBy(freeze, write));
+    if (stopping.length > 0) throw writesFrozen(stopping);
   }
 
-  const age = () => (isShared ? performance.now() - lookedAt : 0);
+  /** The freezes that are in force, oldest first. */
+  freezes(): readonly FreezeRecord[] {
+    return [...this.#inForce()].sort((one, other) => one.at - other.at);
+  }
+
+  /** Reads what other instances erase and stop, if the last look is older than a look should be. */
+  refresh(): Promise<void> | undefined {
+    return this.#age() >= LOOK_MS ? this.look() : undefined;
+  }
+
+  look(): Promise<void> {
+    this.#looking ??= this.#readOthers().finally(() => (this.#looking = null));
+    return this.#looking;
+  }
+
+  /** A look that begins now: after a change that has been committed. */
+  async lookAgain(): Promise<void> {
+    await this.#looking?.catch(() => undefined);
+    await this.look();
+  }
+
+  /** This instance has begun an erasure, goes on with one, or has ended it (`null`). */
+  note(scope: ScopeKey, { hold, number }: { hold: HoldRecord | null; number: number }): void {
+    if (hold === null) this.#held.delete(scope);
+    else this.#held.set(scope, hold);
+    this.#numbers.remember(scope, number);
+  }
+
+  /** The time by which freezes end: the database's, where several instances may share it. */
+  time(ownTime: number, databaseTime: () => number): number {
+    return this.#isShared ? databaseTime() : ownTime;
+  }
+
+  start(): void {
+    if (!this.#isShared) return;
+    const look = () => void this.look().catch(() => undefined);
+    this.#timer ??= setInterval(look, this.#lookMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #readOthers(): Promise<void> {
+    const found = (await this.#storage.erasure?.look(this.#seen)) ?? NOTHING;
+    if (this.#seen === null) this.#numbers.begin(found.latest);
+    this.#seen = found.latest;
+    for (const { scope, number } of found.erased) this.#numbers.remember(scope, number);
+    this.#numbers.noteLatest(found.latest);
+    const before = this.#held;
+    this.#held = new Map(found.holds.map((hold) => [hold.scope, hold]));
+    this.#frozen = found.freezes;
+    if (this.#isShared && found.now !== null) this.#aheadMs = found.now - this.#now();
+    this.#lookedAt = found.readAt;
+    if ([...before.keys()].some((scope) => !this.#held.has(scope))) await this.#onEnd();
+  }
+
+  #age(): number {
+    return this.#isShared ? performance.now() - this.#lookedAt : 0;
+  }
 
   // An erasure waits two looks before it removes rows.
-  function checkAge(): void {
-    if (age() >= 2 * LOOK_MS) throw new OldLook();
+  #checkAge(): void {
+    if (this.#age() >= 2 * LOOK_MS) throw new OldLook();
   }
 
-  function inForce(): readonly FreezeRecord[] {
-    if (frozen.length === 0) return frozen;
-    const time = now() + aheadMs;
-    return frozen.filter(({ until }) => until > time);
+  #inForce(): readonly FreezeRecord[] {
+    if (this.#frozen.length === 0) return this.#frozen;
+    const time = this.#now() + this.#aheadMs;
+    return this.#frozen.filter(({ until }) => until > time);
   }
-
-  return {
-    latest: () => latest,
-
-    check(scopes) {
-      if (held.size === 0) return;
-      for (const scope of scopes) {
-        const hold = held.get(scope);
-        if (hold !== undefined) throw memoryHeld(hold);
-      }
-    },
-
-    checkUnlocked(scope, knownErasure) {
-      const hold = held.get(scope);
-      if (hold !== undefined) throw memoryHeld(hold);
-      const number = numbers.get(scope) ?? forgotten;
-      if (number > knownErasure) throw memoryErased(scope);
-      checkAge();
-    },
-
-    checkWrites(write, { isCertain } = { isCertain: false }) {
-      if (isCertain) checkAge();
-      const stopping = inForce().filter((freeze) => isFrozenBy(freeze, write));
-      if (stopping.length > 0) throw writesFrozen(stopping);
-    },
-
-    freezes: () => [...inForce()].sort((one, other) => one.at - other.at),
-
-    refresh: () => (age() >= LOOK_MS ? look() : undefined),
-
-    look,
-
-    async lookAgain() {
-      await looking?.catch(() => undefined);
-      await look();
-    },
-
-    note(scope, { hold, number }) {
-      if (hold === null) held.delete(scope);
-      else held.set(scope, hold);
-      remember(scope, number);
-    },
-
-    time: (ownTime, databaseTime) => (isShared ? databaseTime() : ownTime),
-
-    start() {
-      if (!isShared) return;
-      timer ??= setInterval(() => void look().catch(() => undefined), lookMs).unref();
-    },
-
-    stop() {
-      clearInterval(timer);
-      timer = undefined;
-    },
-  };
 }

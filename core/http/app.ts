@@ -134,27 +134,15 @@ export function createApp(
 
   function createKoa({ middleware, rest }: Mount): Koa {
     const koa = new Koa();
-    koa.use(middleware).use(rest).use(leadToConsole);
+    koa
+      .use(middleware)
+      .use(rest)
+      .use((ctx) => leadToConsole(ctx, settings.basePath));
     // Errors reach Koa itself only after the answer began: usually the client has disconnected.
     koa.on('error', (error: unknown) => {
       log.debug({ error: describeError(error) }, 'an answer was cut short');
     });
     return koa;
-  }
-
-  /**
-   * Redirects a browser that opens the service's address to the console. The address is relative: a
-   * proxy or a framework may have removed a prefix that the browser sees.
-   */
-  function leadToConsole(ctx: Context): void {
-    const isPage =
-      ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
-    if (!isPage) throw new MemoryError('NOT_FOUND');
-    // Express removes the prefix of a mount, also from the address without a slash at its end.
-    const { originalUrl = '/' } = ctx.req as { originalUrl?: string };
-    const [seen = '/'] = originalUrl.split(/[?#]/, 1);
-    const mount = seen.endsWith('/') ? '.' : `.${seen.slice(seen.lastIndexOf('/'))}`;
-    ctx.redirect(`${mount}${settings.basePath}/admin`);
   }
 
   const plain = createMount(null);
@@ -174,6 +162,20 @@ export function createApp(
       plain.check(extra);
     },
   };
+}
+
+/**
+ * Redirects a browser that opens the service's address to the console. The address is relative: a
+ * proxy or a framework may have removed a prefix that the browser sees.
+ */
+function leadToConsole(ctx: Context, basePath: string): void {
+  const isPage = ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
+  if (!isPage) throw new MemoryError('NOT_FOUND');
+  // Express removes the prefix of a mount, also from the address without a slash at its end.
+  const { originalUrl = '/' } = ctx.req as { originalUrl?: string };
+  const [seen = '/'] = originalUrl.split(/[?#]/, 1);
+  const mount = seen.endsWith('/') ? '.' : `.${seen.slice(seen.lastIndexOf('/'))}`;
+  ctx.redirect(`${mount}${basePath}/admin`);
 }
 
 /** The routes of one app. */

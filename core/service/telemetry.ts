@@ -1,5 +1,5 @@
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
-import { createKnownErasures } from '../files/known-erasures.ts';
+import { KnownErasures } from '../files/known-erasures.ts';
 import { createWriteHealth } from '../files/write-health.ts';
 import { findPackageRoot } from '../packages/package-root.ts';
 import { createAccessQueue } from '../telemetry/access-queue.ts';
@@ -27,7 +27,7 @@ export function createTelemetry(
     version: findPackageRoot().version,
   });
   const writeHealth = createWriteHealth(storage);
-  const knownErasures = createKnownErasures({
+  const knownErasures = new KnownErasures({
     storage,
     lookMs: erasureLookMs,
     now,

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiKey } from '../contracts/access.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { ScopeKey } from '../contracts/records.ts';
 import type {
   MemoryServices,
   ToolCall,
@@ -18,16 +17,17 @@ import { hashText } from '../files/content.ts';
 import { checkKeySpaces, checkKeyTool, checkKeyUser } from '../access/key-rules.ts';
 import { parseUserId, SHARED, toScope, toScopes, type UserId } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import { createRateLimit } from '../network/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../network/rate-limit.ts';
 import { parseSpaces } from '../access/spaces.ts';
 import type { ListedTool, NamedSpace } from '../schemas/tools.ts';
-import { compileSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
 import { parseTraceId, parseTraceparent } from '../telemetry/trace-context.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
 import { parseActor } from '../files/actor.ts';
+import type { KnownErasures } from '../files/known-erasures.ts';
 import { isTimeZone } from '../time/time-zone.ts';
 import { takeStart } from '../encoding/take-text.ts';
+import { createToolRegistry, type RegisteredTool, type ToolRegistry } from './tool-registry.ts';
 
 /** Names that the service alone may give a caller. */
 type ReservedActor = 'playground' | 'dream-agent';
@@ -67,10 +67,8 @@ interface ToolsDependencies {
   ready: () => Promise<void>;
   /** The error of a call whose time ends during the start; default `notRun`. */
   lateStart?: () => MemoryError;
-  /** The number of the last erasure that is known. */
-  latestErasure: () => number;
-  /** Throws while one of these memories can not be used. */
-  checkScopes: (scopes: readonly ScopeKey[]) => void;
+  /** Which memories are being erased, and the number of the last erasure that is known. */
+  knownErasures: Pick<KnownErasures, 'latest' | 'check'>;
   /** For tests; default 15 s. */
   deadlineMs?: number | undefined;
   now: () => number;
@@ -78,11 +76,6 @@ interface ToolsDependencies {
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 const CALLER_CALL_ID_LENGTH = 255;
-
-interface RegisteredTool {
-  definition: ToolDefinition;
-  check: (args: unknown) => unknown;
-}
 
 /** A call that is traced, whether or not it can be made. */
 interface TracedCall {
@@ -109,57 +102,61 @@ interface AdmittedCall {
   first: { toolCallId: string; traceId: string } | null;
 }
 
-/** Makes the runner. What it throws is a `MemoryError` that names the trace and the tool call. */
-export function createTools(deps: ToolsDependencies): Tools {
-  const definitions: ToolDefinition[] = [];
-  const tools = new Map<string, RegisteredTool>();
-  const running = new Set<Promise<ToolResponse>>();
-  const limit =
-    deps.rateLimit > 0
-      ? createRateLimit({ points: deps.rateLimit, windowMs: 60_000, now: deps.now })
-      : null;
+/** The way of one call through the service. What it throws is a `MemoryError` that names trace and call. */
+class ToolCalls {
+  readonly #deps: ToolsDependencies;
+  readonly #registry: Pick<ToolRegistry, 'get'>;
+  readonly #limit: RateLimit | null;
+
+  constructor(deps: ToolsDependencies, registry: Pick<ToolRegistry, 'get'>) {
+    this.#deps = deps;
+    this.#registry = registry;
+    const { rateLimit, now } = deps;
+    this.#limit =
+      rateLimit > 0 ? createRateLimit({ points: rateLimit, windowMs: 60_000, now }) : null;
+  }
 
   /**
    * Executes one call:
    *
-   * 1. `startCall` finds the tool, parses who calls, and starts the trace.
-   * 2. `admitCall` checks the arguments, waits for storage, and counts the call.
-   * 3. `runCall` runs the tool within its deadline, and once for each idempotency key.
-   * 4. `answerCall` records the event and makes the answer; `failCall` does so for an error.
+   * 1. `#start` finds the tool, parses who calls, and starts the trace.
+   * 2. `#admit` checks the arguments, waits for storage, and counts the call.
+   * 3. `#run` runs the tool within its deadline, and once for each idempotency key.
+   * 4. `#answer` records the event and makes the answer; `#fail` does so for an error.
    */
-  async function execute(
+  async execute(
     name: string,
     request: ToolRequest,
     options: { actor?: ReservedActor },
   ): Promise<ToolResponse> {
-    const traced = await startCall(name, request, options);
+    const traced = await this.#start(name, request, options);
     try {
-      const admitted = await admitCall(traced);
-      const result = await runCall(admitted, traced);
-      return answerCall(result, { ...traced, first: admitted.first });
+      const admitted = await this.#admit(traced);
+      const result = await this.#run(admitted, traced);
+      return this.#answer(result, { ...traced, first: admitted.first });
     } catch (thrown) {
-      throw failCall(thrown, traced);
+      throw this.#fail(thrown, traced);
     }
   }
 
-  async function startCall(
+  async #start(
     name: string,
     request: ToolRequest,
     { actor: reservedActor }: { actor?: ReservedActor },
   ): Promise<TracedCall> {
-    const startedAt = deps.now();
-    const knownErasure = deps.latestErasure();
+    const startedAt = this.#deps.now();
+    const knownErasure = this.#deps.knownErasures.latest();
     const arrivedAt = request?.arrivedAt ?? performance.now();
-    const toolCallId = deps.ids.next();
-    let tool = tools.get(name);
+    const toolCallId = this.#deps.ids.next();
+    let tool = this.#registry.get(name);
     let setupFailure: TracedCall['setupFailure'] = null;
-    if (tool === undefined || !deps.exporters.isOpen()) {
+    if (tool === undefined || !this.#deps.exporters.isOpen()) {
       // A plugin's tool is known after its setup, the app's span after the exporters are open.
-      setupFailure = await waitForStart(arrivedAt).then(
+      setupFailure = await this.#waitForStart(arrivedAt).then(
         () => null,
         (error: unknown) => ({ error }),
       );
-      tool = tools.get(name);
+      tool = this.#registry.get(name);
     }
     // JavaScript callers may pass anything. A bad call is traced before it is refused.
     const context: Partial<ToolRequest['context']> = request?.context ?? {};
@@ -168,7 +165,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     const fixedActor = reservedActor ?? request?.apiKey?.actor ?? null;
     const actor = attemptParse(() => fixedActor ?? parseActor(context.actor ?? undefined));
     const trace = new RootTrace({
-      ids: deps.ids,
+      ids: this.#deps.ids,
       kind: 'tool',
       name: `execute_tool ${tool === undefined ? 'unknown' : name}`,
       scope: user.value === null ? SHARED : toScope({ userId: user.value }),
@@ -178,7 +175,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       key: request?.apiKey?.name ?? null,
       toolCallId,
       callerToolCallId: parseCallerCallId(context.toolCallId),
-      parent: deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
+      parent: this.#deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
       traceId: parseTraceId(request?.runTraceId),
       startedAt,
       knownErasure,
@@ -186,7 +183,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     return { name, request, tool, user, spaces, actor, toolCallId, trace, arrivedAt, setupFailure };
   }
 
-  async function admitCall(traced: TracedCall): Promise<AdmittedCall> {
+  async #admit(traced: TracedCall): Promise<AdmittedCall> {
     const { name, request, tool, user, spaces, actor, toolCallId, trace, arrivedAt } = traced;
     if (tool === undefined) throw toolNotFound([name]);
     if (user.value === null) throw user.error;
@@ -198,11 +195,11 @@ export function createTools(deps: ToolsDependencies): Tools {
     checkKeySpaces(apiKey, spaces.value);
     const args = tool.check(request.arguments ?? {});
     if (traced.setupFailure !== null) throw traced.setupFailure.error;
-    await waitForStart(arrivedAt);
-    deps.checkScopes(toScopes({ userId: user.value, spaces: spaces.value }));
-    if (apiKey !== undefined) await deps.countCall(apiKey);
-    limit?.check(user.value);
-    limit?.take(user.value);
+    await this.#waitForStart(arrivedAt);
+    this.#deps.knownErasures.check(toScopes({ userId: user.value, spaces: spaces.value }));
+    if (apiKey !== undefined) await this.#deps.countCall(apiKey);
+    this.#limit?.check(user.value);
+    this.#limit?.take(user.value);
     const { context, idempotencyKey, signal } = request;
     const idempotency = toIdempotency(tool.definition, {
       userId: user.value,
@@ -222,7 +219,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         signal,
         apiKey,
         ...toTimeZone(context.timeZone ?? undefined),
-        ...toDeadline(tool.definition, arrivedAt),
+        ...this.#toDeadline(tool.definition, arrivedAt),
         ...idempotency,
         onReplay({ toolCallId: firstCallId, traceId }) {
           admitted.first = { toolCallId: firstCallId, traceId };
@@ -233,56 +230,56 @@ export function createTools(deps: ToolsDependencies): Tools {
     return admitted;
   }
 
-  function runCall({ tool, args, call }: AdmittedCall, traced: TracedCall): Promise<unknown> {
-    const run = () => tool.run(deps.services, args, call);
-    const work = deps.exporters.runWithin(traced.trace.context(), () =>
-      tool.runsOnce === true ? deps.once(call, run) : run(),
+  #run({ tool, args, call }: AdmittedCall, traced: TracedCall): Promise<unknown> {
+    const run = () => tool.run(this.#deps.services, args, call);
+    const work = this.#deps.exporters.runWithin(traced.trace.context(), () =>
+      tool.runsOnce === true ? this.#deps.once(call, run) : run(),
     );
-    return inTime(work, { call, tool });
+    return this.#inTime(work, { call, tool });
   }
 
-  function answerCall(
+  #answer(
     result: unknown,
     { trace, toolCallId, first }: TracedCall & Pick<AdmittedCall, 'first'>,
   ): ToolResponse {
     const event = trace.finish(null, first === null ? {} : { replayed: true });
-    deps.queue.event(event);
+    this.#deps.queue.event(event);
     const { traceId } = trace;
     const { durationMs } = event;
     // A repeat has the ids of the first answer, since its revision carries those.
     return { result, traceId, toolCallId, durationMs, ...(first && { ...first, replayed: true }) };
   }
 
-  function failCall(thrown: unknown, { tool, toolCallId, trace }: TracedCall): MemoryError {
+  #fail(thrown: unknown, { tool, toolCallId, trace }: TracedCall): MemoryError {
     const error = toOwnError(thrown);
     error.traceId = trace.traceId;
     error.toolCallId = toolCallId;
-    deps.queue.event(trace.finish(error));
+    this.#deps.queue.event(trace.finish(error));
     if (error.code === 'INTERNAL') {
       const fields = { tool: tool?.definition.name ?? null, traceId: trace.traceId };
       const described = describeError(error.cause ?? error);
-      deps.log.error({ ...fields, error: described }, 'a tool failed unexpectedly');
+      this.#deps.log.error({ ...fields, error: described }, 'a tool failed unexpectedly');
     }
     return error;
   }
 
   /** A call that has not begun by the deadline is not run. */
-  async function waitForStart(arrivedAt: number): Promise<void> {
-    const leftMs = msLeft(deps.deadlineMs ?? CALL_DEADLINE_MS, arrivedAt);
-    const { lateStart = notRun } = deps;
+  async #waitForStart(arrivedAt: number): Promise<void> {
+    const leftMs = msLeft(this.#deps.deadlineMs ?? CALL_DEADLINE_MS, arrivedAt);
+    const { lateStart = notRun } = this.#deps;
     if (leftMs <= 0) throw lateStart();
-    await withDeadline(deps.ready(), leftMs, lateStart);
+    await withDeadline(this.#deps.ready(), leftMs, lateStart);
   }
 
-  function toDeadline(tool: ToolDefinition, arrivedAt: number): Pick<ToolCall, 'deadlineAt'> {
+  #toDeadline(tool: ToolDefinition, arrivedAt: number): Pick<ToolCall, 'deadlineAt'> {
     if (tool.deadlineMs === null) return {};
     // A tool that waits for a model has a longer deadline. Without a model, the usual one holds.
-    const ownMs = deps.services.remember === null ? undefined : tool.deadlineMs;
-    return { deadlineAt: arrivedAt + (ownMs ?? deps.deadlineMs ?? CALL_DEADLINE_MS) };
+    const ownMs = this.#deps.services.remember === null ? undefined : tool.deadlineMs;
+    return { deadlineAt: arrivedAt + (ownMs ?? this.#deps.deadlineMs ?? CALL_DEADLINE_MS) };
   }
 
   /** Stops waiting at the deadline. The work goes on: the database may still do what it was told. */
-  async function inTime<T>(
+  async #inTime<T>(
     work: Promise<T>,
     { call, tool }: { call: ToolCall; tool: ToolDefinition },
   ): Promise<T> {
@@ -293,6 +290,13 @@ export function createTools(deps: ToolsDependencies): Tools {
       tool.readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
     );
   }
+}
+
+/** Makes the runner. What it throws is a `MemoryError` that names the trace and the tool call. */
+export function createTools(deps: ToolsDependencies): Tools {
+  const registry = createToolRegistry(deps.services);
+  const calls = new ToolCalls(deps, registry);
+  const running = new Set<Promise<ToolResponse>>();
 
   function track(work: Promise<ToolResponse>): Promise<ToolResponse> {
     running.add(work);
@@ -302,25 +306,12 @@ export function createTools(deps: ToolsDependencies): Tools {
   }
 
   return {
-    definitions,
-    add(definition) {
-      if (tools.has(definition.name)) {
-        throw new MemoryError('INVALID_REQUEST', `There is a tool ${definition.name} already.`);
-      }
-      const check = compileSchema<unknown>(definition.inputSchema, { nullIsAbsent: true });
-      tools.set(definition.name, { definition, check });
-      definitions.push(definition);
-    },
-    remove(name) {
-      tools.delete(name);
-      const index = definitions.findIndex((definition) => definition.name === name);
-      if (index >= 0) definitions.splice(index, 1);
-    },
-    async listTools() {
-      return definitions.map((definition) => describe(definition, deps.services));
-    },
-    execute: (name, request) => track(execute(name, request, {})),
-    executeAs: (name, request, options) => track(execute(name, request, options)),
+    definitions: registry.definitions,
+    add: registry.add,
+    remove: registry.remove,
+    listTools: async () => registry.list(),
+    execute: (name, request) => track(calls.execute(name, request, {})),
+    executeAs: (name, request, options) => track(calls.execute(name, request, options)),
     async drain(limitMs) {
       const timer = new AbortController();
       const { signal } = timer;
@@ -330,24 +321,6 @@ export function createTools(deps: ToolsDependencies): Tools {
       ]);
       timer.abort();
     },
-  };
-}
-
-function describe(definition: ToolDefinition, services: MemoryServices): ListedTool {
-  const { name, title, description, inputSchema, outputSchema, requiresModel, readOnly } =
-    definition;
-  const available = (definition.unavailable?.(services) ?? null) === null;
-  return {
-    name,
-    title,
-    description,
-    inputSchema,
-    outputSchema,
-    requiresModel,
-    readOnly,
-    destructive: !readOnly && definition.destructive !== false,
-    idempotent: readOnly || definition.idempotent === true,
-    available,
   };
 }
 

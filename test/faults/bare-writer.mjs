@@ -25,19 +25,14 @@ let victims = points.length;
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const [
-  { createFiles },
-  { createKnownErasures },
-  { createIdSource },
-  { noTrace },
-  { createStorage },
-] = await Promise.all([
-  load('core/files/files.js'),
-  load('core/files/known-erasures.js'),
-  load('core/ids/ids.js'),
-  load('core/telemetry/tracer.js'),
-  load('core/storage/storage.js'),
-]);
+const [{ createFiles }, { KnownErasures }, { createIdSource }, { noTrace }, { createStorage }] =
+  await Promise.all([
+    load('core/files/files.js'),
+    load('core/files/known-erasures.js'),
+    load('core/ids/ids.js'),
+    load('core/telemetry/tracer.js'),
+    load('core/storage/storage.js'),
+  ]);
 
 /** Databases whose victim has begun. */
 const armed = new Set();
@@ -59,7 +54,7 @@ async function openWriter(database, at) {
   const isMysql = database.startsWith('mysql:');
   const real = createStorage(await (isMysql ? openMysql(database) : openSqlite(database, at)));
   const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
-  const erasures = createKnownErasures({ storage, async onEnd() {} });
+  const erasures = new KnownErasures({ storage, async onEnd() {} });
   const files = createFiles({
     storage,
     erasures,

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../../core/contracts/tool.ts';
 import { createCommit } from '../../../core/files/commit.ts';
 import { checkContent } from '../../../core/files/content.ts';
 import { NO_TOOL_CALL } from '../../../core/files/draft.ts';
-import { createKnownErasures } from '../../../core/files/known-erasures.ts';
+import { KnownErasures } from '../../../core/files/known-erasures.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { createIdSource, newTraceId } from '../../../core/ids/ids.ts';
 import { noTrace } from '../../../core/telemetry/tracer.ts';
@@ -55,7 +55,7 @@ async function openCommit({ tries = 1, isShared = false, waitsMs = [] as number[
   };
   // A file is this process's own; what others may write to has no name.
   const named = isShared || storage.filename === undefined ? {} : { filename: storage.filename };
-  const erasures = createKnownErasures({
+  const erasures = new KnownErasures({
     storage: { ...(erasure && { erasure }), ...named },
     now: Date.now,
     onEnd: () => Promise.resolve(),
