@@ -36,7 +36,8 @@ import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
 import { redactText, type RedactTextParts } from './redaction/redact-text.ts';
 import { listUnfinished } from './redaction/unfinished.ts';
-import { type RevertEnd, type RevertLink, revertWrites } from './undo/revert.ts';
+import type { RevertLink } from './undo/carried.ts';
+import { type RevertEnd, revertWrites } from './undo/revert.ts';
 import { undoLines, undoText } from './undo/lines.ts';
 import { readList, readSelected, toSelected } from './undo/selection.ts';
 import { listReadBefore } from './read-before.ts';
@@ -204,7 +205,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
           ifVersion === undefined ? undefined : { revision: null, version: ifVersion };
         return await undoLines(parts, selection, { ...reverting, expected, isOne: true });
       }
-      const selected = await readSelected(storage, selection);
+      const selected = await readSelected(parts, selection);
       const revisions = selected.revisions.filter((one) => !except.has(toPhysicalPath(one)));
       return await revertWrites(parts, { ...selected, revisions }, reverting);
     },
@@ -213,7 +214,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       const knownErasure = deps.erasures.latest();
       const revision = await find(id);
       const expected = ifVersion === undefined ? undefined : { revision, version: ifVersion };
-      const selected = await readList(storage, [revision.id]);
+      const selected = await readList(parts, [revision.id]);
       const reverting = { ...options, expected, knownErasure, caller, isOne: true };
       const { dryRun, files } = await revertWrites(parts, selected, reverting);
       const answered = files.map((file) => ({ ...file, unchanged: file.outcome === 'unchanged' }));

@@ -6,16 +6,18 @@ const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).hre
 /**
  * Opens the service on a database, without HTTP.
  *
- * @param {string} database a file name, or the URL of a MySQL database
+ * @param {string} database a file name, or the URL of a MySQL or PostgreSQL database
  * @param {{ driver?: string }} [options] of SQLite
  */
 export async function openService(database, options = {}) {
   const { createCore } = await load('core/service.js');
   const { createStorage } = await load('core/storage/storage.js');
-  const isMysql = database.startsWith('mysql:');
-  const plugin = await load(`plugins/storage-${isMysql ? 'mysql' : 'sqlite'}/index.js`);
+  const server = ['mysql', 'postgres'].find((name) => database.startsWith(name));
+  const plugin = await load(`plugins/storage-${server ?? 'sqlite'}/index.js`);
   const storage = createStorage(
-    isMysql ? plugin.mysql({ url: database }) : plugin.sqlite({ filename: database, ...options }),
+    server === undefined
+      ? plugin.sqlite({ filename: database, ...options })
+      : plugin[server]({ url: database }),
   );
   // No other instance has to see an erasure before it goes on.
   const core = createCore({ storage }, { erasureLookMs: 1 });
@@ -24,18 +26,22 @@ export async function openService(database, options = {}) {
 }
 
 /**
- * Kills the process when methods of a store were called so many times.
+ * Kills the process when methods of a store were called so many times, or so many milliseconds into the
+ * call after these.
  *
  * @param {Record<string, (...args: unknown[]) => Promise<unknown>>} store
  * @param {string[]} names
  * @param {number} calls
+ * @param {number} [delay]
  */
-export function killAfter(store, names, calls) {
+export function killAfter(store, names, calls, delay = 0) {
   let left = calls;
   for (const name of names) {
     const method = store[name];
     store[name] = async (...args) => {
-      if (left === 0) process.kill(process.pid, 'SIGKILL');
+      const kill = () => process.kill(process.pid, 'SIGKILL');
+      if (left === 0 && delay === 0) kill();
+      if (left === 0) setTimeout(kill, delay);
       left -= 1;
       return await method?.(...args);
     };

@@ -40,6 +40,10 @@ export interface Merged<S extends UndoStep = UndoStep> {
   conflicts: MergeConflict<S>[];
   /** How many lines a redaction blanked that would be put back. */
   blanked: number;
+  /** Lines of the writes that a conflict leaves as they are. */
+  undecided: ReadonlySet<string>;
+  /** Lines that the writes had added, and that others deleted since: there is nothing to take out. */
+  deleted: ReadonlySet<string>;
 }
 
 /** Lines of others, in place of which lines would be put back. */
@@ -47,6 +51,8 @@ interface Conflict<S extends UndoStep> {
   theirs: Set<Line<S>>;
   /** What would be put back: lines of the list that are not on. */
   restored: Set<Line<S>>;
+  /** What the writes had written and taken out there. */
+  texts: Set<string>;
   writer: S | null;
 }
 
@@ -76,6 +82,7 @@ export class Merge<S extends UndoStep = UndoStep> {
   #exists: boolean;
   #endsWithBreak: boolean;
   #blanked = 0;
+  readonly #deleted = new Set<string>();
 
   constructor(present: string | null) {
     this.#present = present;
@@ -183,17 +190,20 @@ export class Merge<S extends UndoStep = UndoStep> {
   /** The result. `decide` says for each conflict what is taken; by default `theirs`. */
   finish(decide: (conflict: MergeConflict<S>) => Take = () => 'theirs'): Merged<S> {
     const conflicts: MergeConflict<S>[] = [];
+    const undecided = new Set<string>();
     const open = [...this.#conflicts].filter((one) => one.theirs.size + one.restored.size > 0);
     const described = describe(this.#weave, open, this.#present ?? '');
     for (const [conflict, shown] of described) {
       conflicts.push(shown);
       const take = decide(shown);
+      if (take !== 'restored') for (const text of conflict.texts) undecided.add(text);
       if (take === 'theirs') continue;
       for (const line of conflict.restored) line.isOn = true;
       if (take === 'restored') for (const line of conflict.theirs) line.isOn = false;
     }
     conflicts.sort((one, other) => one.startLine - other.startLine);
-    return { content: this.#content(), conflicts, blanked: this.#blanked };
+    const content = this.#content();
+    return { content, conflicts, blanked: this.#blanked, undecided, deleted: this.#deleted };
   }
 
   #content(): string | null {
@@ -252,9 +262,10 @@ export class Merge<S extends UndoStep = UndoStep> {
         this.#conflictOf.get(line)?.restored.delete(line);
         continue;
       }
+      if (is.isTakenBack(line)) continue;
       const theirs = this.#standingIn([line]);
-      if (theirs.length > 0 && !is.isTakenBack(line))
-        this.#conflict({ ...unit, newer: [line] }, theirs);
+      if (theirs.length > 0) this.#conflict({ ...unit, newer: [line] }, theirs);
+      else if (line.killedBy?.isSelected === false) this.#deleted.add(line.text ?? '');
     }
     return [];
   }
@@ -308,12 +319,14 @@ export class Merge<S extends UndoStep = UndoStep> {
     const writer = [...theirs.map((line) => line.writer), ...newer.map((line) => line.killedBy)]
       .filter((one) => one !== null)
       .reduce<S | null>((newest, one) => (one.isSelected ? newest : (newest ?? one)), null);
-    let conflict: Conflict<S> = { theirs: new Set(), restored: new Set(), writer };
+    const texts = new Set([...newer, ...older].map(({ text }) => text ?? ''));
+    let conflict: Conflict<S> = { theirs: new Set(), restored: new Set(), texts, writer };
     for (const line of [...theirs, ...newer]) {
       const known = this.#conflictOf.get(line);
       if (known === undefined || known === conflict) continue;
       for (const one of conflict.theirs) known.theirs.add(one);
       for (const one of conflict.restored) known.restored.add(one);
+      for (const text of conflict.texts) known.texts.add(text);
       this.#conflicts.delete(conflict);
       conflict = known;
     }

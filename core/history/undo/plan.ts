@@ -8,6 +8,7 @@ import type { HistoryParts } from '../history-parts.ts';
 import type { RedactionCounter } from '../redaction-counter.ts';
 import { noteDamage } from '../texts.ts';
 import { type Plan, unrevertedFile } from '../write-batches.ts';
+import { toCarriedLine } from './carried.ts';
 import { Merge, type MergeConflict, type Merged, type Take } from './merge.ts';
 import { formatTakenBack } from './taken-back.ts';
 import { type RevisionStep, walkChanges } from './walk.ts';
@@ -45,6 +46,8 @@ export interface PlanOptions {
 export interface UndoPlan extends Plan<RevertedFile> {
   /** Whether nothing of the writes stays. */
   isWhole: boolean;
+  /** Whether some of these lines, that the writes took from another file or gave to one, stay. */
+  leaves(lines: ReadonlySet<string>): boolean;
   /** All conflicts, those that are decided as well. */
   conflicts: readonly RevertConflict[];
 }
@@ -70,7 +73,8 @@ export async function planFile(
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
       const outcome = { ...unrevertedFile(path), outcome: 'refused' as const, why: error.message };
-      return { outcome, restoration: null, isWhole: false, conflicts: [] };
+      const leaves = () => true;
+      return { outcome, restoration: null, isWhole: false, leaves, conflicts: [] };
     }
     throw error;
   }
@@ -87,6 +91,11 @@ export async function planFile(
   const { resolutions, onConflict } = options;
   const isOpen = conflicts.length > 0 && resolutions === null && onConflict !== 'force';
   const isWhole = !isLeft && taken.every((take) => take === 'restored');
+  const leaves = (carried: ReadonlySet<string>): boolean => {
+    // Whoever decides for all that is restored decides for what others deleted, too.
+    const left = [...merged.undecided, ...(onConflict === 'force' ? [] : merged.deleted)];
+    return isLeft || left.some((text) => carried.has(toCarriedLine(text)));
+  };
   const basis = {
     ...unrevertedFile(path),
     fromVersion: version === 0 ? null : version,
@@ -98,6 +107,7 @@ export async function planFile(
     outcome: { ...basis, outcome, why },
     restoration: null,
     isWhole,
+    leaves,
     conflicts,
   });
   const isSame = merged.content === present;
@@ -131,6 +141,7 @@ export async function planFile(
       reverts: formatTakenBack(steps, { isOfLines: lines !== undefined }),
     },
     isWhole,
+    leaves,
     conflicts,
   };
 }

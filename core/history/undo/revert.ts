@@ -12,23 +12,22 @@ import { invalidField, MemoryError } from '../../errors.ts';
 import type { WrittenRun } from '../../files/commit.ts';
 import { versionConflict } from '../../files/draft.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
+import { groupBy } from '../../lists/group-by.ts';
 import { createPause } from '../../time/pause.ts';
 import { createDiffBudget } from '../diff-budget.ts';
 import type { HistoryParts } from '../history-parts.ts';
 import { createRedactionCounter } from '../redaction-counter.ts';
-import { type BatchWork, toBatches, unrevertedFile, writeBatch } from '../write-batches.ts';
+import {
+  BATCH_FILES,
+  type BatchWork,
+  toBatches,
+  unrevertedFile,
+  writeBatch,
+} from '../write-batches.ts';
+import { findCarried, type RevertLink } from './carried.ts';
 import { findFiles, type FoundFiles } from './find-files.ts';
 import { type FileToUndo, planFile, type PlanOptions, type UndoPlan } from './plan.ts';
 import type { SelectedWrites } from './selection.ts';
-
-/**
- * Two files by their physical paths: `to` holds lines that were taken from `from`, so it stays as long
- * as `from` can't be reverted.
- */
-export interface RevertLink {
-  from: string;
-  to: string;
-}
 
 /** The end of a run's revert: it changes the rows of the run in the transaction of the last batch. */
 export interface RevertEnd extends Pick<WrittenRun<unknown>, 'key'> {
@@ -48,6 +47,7 @@ export interface RevertOptions {
   isOne?: boolean;
   knownErasure: number;
   caller: AuditCaller;
+  /** Files of which a plugin knows that the writes took lines from one to the other. */
   links?: readonly RevertLink[];
   end?: RevertEnd | undefined;
   /** The version that the file of a revision, or the one file, has to be at. */
@@ -68,13 +68,15 @@ interface ToUndo extends FoundFiles {
 /** Takes the selected writes out of the present memory: see {@link undoFiles}. */
 export async function revertWrites(
   parts: HistoryParts,
-  { revisions, target }: SelectedWrites,
+  { revisions, siblings = [], target }: SelectedWrites,
   options: RevertOptions,
 ): Promise<RevertWritesAnswer> {
   const found = await findFiles(parts.storage, revisions);
+  const carried = await findCarried(parts, [...revisions, ...siblings]);
   const isRevision = revisions.some(({ id }) => id === target);
   const reason = `Reverts ${isRevision ? 'revision ' : ''}${target}.`;
-  return await undoFiles(parts, { ...found, target, reason }, options);
+  const links = [...(options.links ?? []), ...carried];
+  return await undoFiles(parts, { ...found, target, reason }, { ...options, links });
 }
 
 /**
@@ -92,9 +94,13 @@ export async function undoFiles(
   const { caller, end, links = [], knownErasure } = options;
   const dryRun = options.dryRun === true;
   await createPause()();
-  const units = toUnits(found.files);
+  const linked = links.map((link) => ({
+    ...link,
+    from: found.at(link.from),
+    to: found.at(link.to),
+  }));
+  const units = toUnits(found.files, linked);
   const planner = createPlanner(parts, options);
-  const linked = links.map(({ from, to }) => ({ from: found.at(from), to: found.at(to) }));
   planner.hold(await findHeld(planner, found.files, linked));
   await checkResolutions(planner, units, options.resolutions);
   const files: RevertedFile[] = [];
@@ -249,26 +255,30 @@ const placeOf = ({ path, startLine }: Pick<ConflictResolution, 'path' | 'startLi
   `${startLine} ${path}`;
 
 /**
- * Puts the files that moves link together. Files that only go come first, since they make room for
- * others in a full memory.
+ * Puts the files together that a move or link ties, so that one transaction writes them; links only as
+ * long as they fit in one batch. Files that only go come first, since they make room for others in a full
+ * memory.
  */
-function toUnits(files: readonly FileToUndo[]): Unit[] {
-  const unitOf = new Map<string, FileToUndo[]>();
-  const found = new Set<FileToUndo[]>();
-  for (const file of files) {
-    const unit = [file];
-    found.add(unit);
-    for (const { id } of file.selected) unitOf.set(id, unit);
+function toUnits(files: readonly FileToUndo[], links: readonly RevertLink[]): Unit[] {
+  const unitOf = new Map<FileToUndo, FileToUndo[]>(files.map((file) => [file, [file]]));
+  const join = (one: FileToUndo, other: FileToUndo, most: number) => {
+    const [unit = [], joined = []] = [unitOf.get(one), unitOf.get(other)];
+    if (unit === joined || unit.length + joined.length > most) return;
+    unit.push(...joined);
+    for (const each of joined) unitOf.set(each, unit);
+  };
+  const writes = files.flatMap((file) => file.selected.map((write) => ({ file, write })));
+  const fileOf = new Map(writes.map(({ file, write }) => [write.id, file]));
+  for (const { file, write } of writes) {
+    const peer = fileOf.get(write.peerId ?? '');
+    if (peer !== undefined) join(file, peer, Infinity);
   }
-  for (const { id, peerId } of files.flatMap(({ selected }) => selected)) {
-    const unit = unitOf.get(id) as FileToUndo[];
-    const other = unitOf.get(peerId ?? '');
-    if (other === undefined || other === unit) continue;
-    unit.push(...other);
-    found.delete(other);
-    for (const { id: each } of other.flatMap(({ selected }) => selected)) unitOf.set(each, unit);
+  const fileAt = new Map(files.map((file) => [toPhysicalPath(file.key), file]));
+  for (const { from, to } of links) {
+    const [one, other] = [fileAt.get(from), fileAt.get(to)];
+    if (one !== undefined && other !== undefined) join(one, other, BATCH_FILES);
   }
-  const units = [...found];
+  const units = [...new Set(unitOf.values())];
   const isRemoval = (unit: Unit) =>
     unit.every(({ selected: [oldest] }) => oldest?.existedBefore === false);
   return [...units.filter(isRemoval), ...units.filter((unit) => !isRemoval(unit))];
@@ -292,14 +302,26 @@ async function findHeld(
     .filter(({ moved }) => moved.length > 0);
   const pathOf = new Map(moves.flatMap(({ path, moved }) => moved.map(({ id }) => [id, path])));
   const known = new Set(files.map(({ key }) => toPhysicalPath(key)));
-  // Of a file without a selected revision, the revision is pruned.
-  for (const { from } of links) if (!known.has(from)) held.add(from);
+  const linksOf = groupBy(
+    links.flatMap((link) => [link.from, link.to].map((path) => ({ path, link }))),
+    ({ path }) => path,
+  );
+  for (const { from, to, lines } of links) {
+    // Of a file without a selected revision, the revision is pruned, or of another memory.
+    if (!known.has(from)) held.add(from);
+    if (!known.has(to) && lines !== undefined) held.add(to);
+  }
   for (const file of files) {
     const path = toPhysicalPath(file.key);
     const isMoved = file.selected.some(({ peerId }) => peerId !== null);
-    if (!isMoved && !links.some(({ from, to }) => from === path || to === path)) continue;
-    const { isWhole, outcome } = await planner.plan(file, { isLook: true });
-    if (!isWhole || outcome.outcome === 'gone' || outcome.outcome === 'refused') held.add(path);
+    const tied = (linksOf.get(path) ?? []).map(({ link }) => link);
+    if (!isMoved && tied.length === 0) continue;
+    const { isWhole, leaves, outcome } = await planner.plan(file, { isLook: true });
+    const isRefused = outcome.outcome === 'gone' || outcome.outcome === 'refused';
+    const isLeft = tied.some(({ lines }) =>
+      lines === undefined ? !isWhole || outcome.blanked > 0 : leaves(lines),
+    );
+    if (isRefused || isLeft || (isMoved && !isWhole)) held.add(path);
   }
   for (let size = -1; size !== held.size;) {
     size = held.size;
@@ -307,10 +329,10 @@ async function findHeld(
       const isTied = moved.some(({ peerId }) => held.has(pathOf.get(peerId ?? '') ?? ''));
       if (isTied) held.add(path);
     }
-    for (const { from, to } of links) {
+    for (const { from, to, lines } of links) {
       if (held.has(from)) held.add(to);
       // What could not be taken out of one file is not put back into the other.
-      if (held.has(to) && known.has(to)) held.add(from);
+      if (held.has(to) && (known.has(to) || lines !== undefined)) held.add(from);
     }
   }
   return held;

@@ -7,7 +7,9 @@ import { isUuid } from '../../ids/ids.ts';
 import { readRows } from '../../lists/page.ts';
 import { createPause } from '../../time/pause.ts';
 import { parseTime, parseTimeOrNull } from '../../time/time.ts';
+import type { HistoryParts } from '../history-parts.ts';
 import { revisionNotFound } from '../texts.ts';
+import { findSiblings, findTied } from './carried.ts';
 
 /** The most revisions that one request reverts. */
 const MAX_REVISIONS = 10_000;
@@ -15,6 +17,8 @@ const MAX_REVISIONS = 10_000;
 /** The writes that are to be undone, oldest first, and how the audit names them. */
 export interface SelectedWrites {
   revisions: RevisionRecord[];
+  /** Other writes of the same calls, in memory that the selection leaves out. */
+  siblings?: readonly RevisionRecord[];
   target: string;
 }
 
@@ -80,9 +84,10 @@ export function toSelected(request: RevertSelection): Selected {
  * names is selected.
  */
 export async function readSelected(
-  storage: Storage,
+  parts: Pick<HistoryParts, 'storage' | 'textsOf'>,
   selection: RevertSelection,
 ): Promise<SelectedWrites> {
+  const { storage } = parts;
   const { revisionIds, ...others } = selection;
   if (revisionIds !== undefined) {
     const { runId, toolCallId, actor, since, until, userId } = others;
@@ -90,7 +95,7 @@ export async function readSelected(
       (one) => one !== undefined,
     );
     if (isMixed) throw invalidSelection('/revisionIds', 'comes with no other selection');
-    return await readList(storage, revisionIds);
+    return await readList(parts, revisionIds);
   }
   const { filter, target } = await withRunScope(storage, parseSelection(selection));
   const revisions: RevisionRecord[] = [];
@@ -106,14 +111,20 @@ export async function readSelected(
       'needs userId: several users have writes of this run, and no record says whose it was',
     );
   }
-  return { revisions, target };
+  const isOfOneCall = filter.toolCallId !== undefined || filter.runId !== undefined;
+  const siblings = isOfOneCall && filter.scope !== null ? await findSiblings(parts, revisions) : [];
+  return { revisions, siblings, target };
 }
 
-/** The revisions of a list, with the other paths of moves. Throws for one that is not kept. */
+/**
+ * The revisions of a list, with the other paths of moves, and with what the same calls wrote to other files
+ * that they carried lines from or to. Throws for one that is not kept.
+ */
 export async function readList(
-  storage: Pick<Storage, 'revisions'>,
+  parts: Pick<HistoryParts, 'storage' | 'textsOf'>,
   ids: readonly string[],
 ): Promise<SelectedWrites> {
+  const { storage } = parts;
   const found = new Map<string, RevisionRecord>();
   const pause = createPause();
   for (const id of ids) {
@@ -130,6 +141,7 @@ export async function readList(
     if (peer === null) throw revisionNotFound(peerId);
     found.set(peer.id, peer);
   }
+  for (const tied of await findTied(parts, [...found.values()])) found.set(tied.id, tied);
   if (found.size > MAX_REVISIONS) throw tooMany();
   const revisions = [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
   return { revisions, target: ids.length === 1 ? (ids[0] ?? '') : `${ids.length} revisions` };

@@ -34,7 +34,8 @@ function undo(versions: Versions, selected: readonly number[], options: Options 
     const isBlank = options.blank?.includes(version) === true;
     merge.back({ step, hunks, before: before ?? '', after: after ?? '', isBlank });
   }
-  return merge.finish(() => options.take ?? 'theirs');
+  const { content, conflicts, blanked } = merge.finish(() => options.take ?? 'theirs');
+  return { content, conflicts, blanked };
 }
 
 const lines = (...texts: string[]) => texts.map((text) => `${text}\n`).join('');
