@@ -29,6 +29,7 @@ const ON_BOTH_FOR_RELEASE = [
   'test/core/archive/{existing,round-trip}.test.ts',
   'test/core/files/files.test.ts',
   'test/core/history/{blame,line-history,redact,restore,revert-writes,revisions}.test.ts',
+  'test/core/history/undo/carried.test.ts',
   'test/core/http/{reembed,undo}.test.ts',
   'test/core/maintenance/verify-chain.test.ts',
   'test/core/search/{find,hint,time}.test.ts',
@@ -87,7 +88,8 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
 const ON_POSTGRES_FOR_RELEASE = [
   'test/core/erase/order.test.ts',
   'test/core/files/{commit,files,freeze,idempotency}.test.ts',
-  'test/core/history/{blame,redact-text,time-travel}.test.ts',
+  'test/core/history/{blame,redact-text,revert-writes,time-travel}.test.ts',
+  'test/core/history/undo/carried.test.ts',
   'test/core/http/text-search.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/find.test.ts',

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Host, Plugin } from '../../../../core/contracts/plugin.ts';
 import type { WriteResult } from '../../../../core/contracts/tool.ts';
-import { type Core } from '../../../../core/service.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { call, openCore } from '../../../support/service.ts';
 import { DATABASE } from '../../../support/tables.ts';
@@ -19,7 +18,11 @@ async function open() {
     apiVersion: 2,
     setup: (given) => void hosts.push(given),
   };
-  const core = await openCore({ now: clock.now, plugins: [plugin], tools: { move: true, delete: true } });
+  const core = await openCore({
+    now: clock.now,
+    plugins: [plugin],
+    tools: { move: true, delete: true },
+  });
   const [host] = hosts as [Host];
   const contentOf = async (path: string) =>
     (await core.fileLists.file(`users/alice/${path}`, {}).catch(() => null))?.file.content ?? null;
