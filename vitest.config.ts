@@ -15,7 +15,7 @@ const ON_EACH_DATABASE = [
 const ON_BOTH_DATABASES = [
   'test/core/erase/{erase,order}.test.ts',
   'test/core/files/{commit,freeze,idempotency}.test.ts',
-  'test/core/history/{redact-text,time-travel}.test.ts',
+  'test/core/history/{redact-text,redacted-columns,time-travel}.test.ts',
   'test/core/http/{influence,text-search}.test.ts',
   'test/core/maintenance/retention.test.ts',
   'test/core/search/index/{failing-statements,indexer}.test.ts',

@@ -15,6 +15,7 @@ const RECORDS = {
   events: 'event',
   answers: 'kept answer',
   audit: 'row of the audit',
+  notes: 'note of an operator',
 } as const;
 
 /** `5 versions of 2 files, 1 dream run.` */

@@ -4,6 +4,7 @@ import type { RedactTextAnswer, RedactTextRequest } from '../contracts/admin.ts'
 import { withAdminApi } from './admin-api.ts';
 import { fileLines } from './file-lines.ts';
 import { addRedactionPage } from '../history/redaction/add-page.ts';
+import { listLeft } from '../history/redaction/left-names.ts';
 import { postPages } from './post-pages.ts';
 import { readText } from './read-text.ts';
 import { toColumns } from './history/text.ts';
@@ -48,7 +49,7 @@ async function toRequest(revisionId: string | null, flags: Flags): Promise<Redac
 export function toTextLines(answer: RedactTextAnswer): string[] {
   const { dryRun, files, records, left, readers, readersComplete, mayRemain } = answer;
   const found = Object.entries(records).filter(([, count]) => count > 0);
-  const names = [...left.paths, ...left.userIds, ...left.actors];
+  const names = listLeft(left);
   const rows = files.map(({ path, versions, fromVersion, toVersion, current, version }) => [
     `  ${path}`,
     `${versions} ${versions === 1 ? 'version' : 'versions'}`,

@@ -483,6 +483,8 @@ export interface RecordTexts {
       inJson(json: string): string;
       /** Counts alone. */
       dryRun: boolean;
+      /** Gets the names in these rows, and in the access log; paths as the scope has them. */
+      onName(kind: 'paths' | 'actors' | 'keys' | 'userIds', name: string): void;
     },
   ): Promise<Record<RecordTexts['kind'], number>>;
 }

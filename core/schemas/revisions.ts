@@ -259,6 +259,9 @@ export const RedactTextAnswer = strictObject({
       events: count('Events of tool calls.'),
       answers: count('Answers kept for repeated calls.'),
       audit: count('Rows of the audit.'),
+      notes: count(
+        'Reasons of freezes, restores and other redactions, and descriptions and metadata of spaces.',
+      ),
     },
     { description: 'How many of each lose the text; all but the reasons on the last page.' },
   ),
@@ -266,7 +269,12 @@ export const RedactTextAnswer = strictObject({
     {
       paths: Type.Array(physicalPathSchema),
       userIds: Type.Array(userIdSchema),
+      spaces: Type.Array(Type.String(), { description: 'Ids and names of spaces.' }),
       actors: Type.Array(Type.String()),
+      operators: Type.Array(Type.String()),
+      keys: Type.Array(Type.String(), { description: 'Names of keys, or keys with such rules.' }),
+      settings: Type.Array(Type.String(), { description: 'Settings whose name or value has it.' }),
+      audit: Type.Array(Type.String(), { description: 'Targets of audit rows.' }),
     },
     { description: 'Names that have the text, and stay: of this page, at most 100 of each.' },
   ),

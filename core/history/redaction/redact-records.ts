@@ -2,9 +2,11 @@ import type { ErasureStore } from '../../contracts/erasure.ts';
 import type { AuditRecord, ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { listScopes, requireInspection } from '../../archive/scopes.ts';
-import { ownerOf, SHARED, userFolder } from '../../files/paths.ts';
+import { ownerOf, SHARED, toOwner, toPhysicalPath, userFolder } from '../../files/paths.ts';
 import { readRows } from '../../lists/page.ts';
 import type { RedactTextAnswer } from '../../schemas/revisions.ts';
+import type { LeftNames } from './left-names.ts';
+import { redactNotes } from './redact-notes.ts';
 import { mapTexts, type Replacer } from './replacer.ts';
 import type { RedactionTarget } from './target.ts';
 import type { Begun } from './unfinished.ts';
@@ -14,8 +16,9 @@ const AUDIT_ROWS = 200;
 
 /**
  * Replaces the text in records beside files: events, kept answers and runs of the selected memory, or of
- * all for shared memory, which anybody may have written; and in audit rows that are about it. Returns how
- * many of each have it; in a dry run it only counts.
+ * all for shared memory, which anybody may have written; in audit rows that are about it; and in what
+ * operators wrote beside it. Returns how many of each have it; in a dry run it only counts. Notes the names
+ * that have it.
  */
 export async function redactRecords(
   storage: Storage,
@@ -24,25 +27,45 @@ export async function redactRecords(
     target: { selection },
     replacer,
     begun,
-  }: { target: RedactionTarget; replacer: Replacer | null; begun: Begun | null },
+    left: names,
+  }: {
+    target: RedactionTarget;
+    replacer: Replacer | null;
+    begun: Begun | null;
+    left: LeftNames;
+  },
 ): Promise<Omit<RedactTextAnswer['records'], 'reasons'>> {
-  const counts = { runs: 0, events: 0, answers: 0, audit: 0 };
+  const counts = { runs: 0, events: 0, answers: 0, audit: 0, notes: 0 };
   if (replacer === null) return counts;
-  const options = { inText: replacer.inRecord, inJson: replacer.inJson, dryRun: begun === null };
+  const dryRun = begun === null;
   const { scope } = selection;
+  counts.notes = await redactNotes(storage, { scope, replacer, dryRun, names });
   const isOfAll = scope === null || scope === SHARED;
   for await (const one of isOfAll ? listScopes(requireInspection(storage)) : [scope]) {
-    const changed = await storage.log.changeTexts(one, options);
+    const { userId, spaceId } = toOwner(one);
+    names.note('userIds', userId);
+    names.note('spaces', spaceId);
+    const changed = await storage.log.changeTexts(one, {
+      inText: replacer.inRecord,
+      inJson: replacer.inJson,
+      dryRun,
+      onName: (kind, name) =>
+        names.note(kind, kind === 'paths' ? toPhysicalPath({ scope: one, path: name }) : name),
+    });
     counts.events += changed.events;
     counts.answers += changed.answers;
     counts.runs += changed.runs;
   }
   const change = (row: AuditRecord): AuditRecord | null => {
     if (!isAbout(row, scope)) return null;
+    names.note('audit', row.target);
+    names.note('operators', row.operator);
     const details = mapTexts(row.details, replacer.inRecord) as AuditRecord['details'];
+    // Names in it stay, as those of a key's users.
+    if (replacer.isInJson(details)) names.add('audit', row.target);
     return details === row.details ? null : { ...row, details };
   };
-  if (begun === null) {
+  if (dryRun) {
     for await (const row of readRows((page) => storage.audit.list({}, page))) {
       if (change(row) !== null) counts.audit += 1;
     }

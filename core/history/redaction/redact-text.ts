@@ -9,7 +9,7 @@ import { DATABASE_FILE } from '../../erase/rewriter.ts';
 import { takeStart } from '../../encoding/take-text.ts';
 import { MemoryError } from '../../errors.ts';
 import { pastHasMoved } from '../../files/admin-files.ts';
-import { labelOf, toFilteredScope, toOwner, toPhysicalPath, toUserId } from '../../files/paths.ts';
+import { labelOf, toFilteredScope, toOwner, toPhysicalPath } from '../../files/paths.ts';
 import { parsePage, readRows, toCursor } from '../../lists/page.ts';
 import { nameLeftovers } from '../../maintenance/leftovers.ts';
 import type { RedactedFile, RedactTextAnswer, RedactTextRequest } from '../../schemas/revisions.ts';
@@ -22,6 +22,7 @@ import { isSamePast, requireErasure } from '../redact.ts';
 import { findText } from '../text-search.ts';
 import { walkFiles } from '../walk-files.ts';
 import { isChangedRow, planPart, type RedactionPart } from './plan-part.ts';
+import { createLeftNames, type LeftNames } from './left-names.ts';
 import { addReaders } from './readers.ts';
 import { redactRecords } from './redact-records.ts';
 import { type Replacer } from './replacer.ts';
@@ -44,7 +45,6 @@ const LOOKS = 10;
 const SKEW_MS = 60_000;
 const LINES_SHOWN = 5;
 const LINE_CHARACTERS = 300;
-const MOST_LEFT = 100;
 
 const MAY_REMAIN = [
   'Backups, exports, copies in a git export, and folders that memory was exported to.',
@@ -69,7 +69,7 @@ interface Page {
   caller: AuditCaller;
   files: RedactedFile[];
   reasons: number;
-  left: { paths: Set<string>; userIds: Set<string>; actors: Set<string> };
+  left: LeftNames;
   readers: Map<string, ErasedReader>;
   readersComplete: boolean;
 }
@@ -116,7 +116,7 @@ export async function redactText(
     caller,
     files: [],
     reasons: 0,
-    left: { paths: new Set(), userIds: new Set(), actors: new Set() },
+    left: createLeftNames(target.replacer?.isIn ?? (() => false)),
     readers: new Map(),
     readersComplete: true,
   };
@@ -127,8 +127,8 @@ export async function redactText(
     dryRun,
     id: page.begun?.id ?? null,
     files: page.files,
-    records: { reasons: page.reasons, runs: 0, events: 0, answers: 0, audit: 0 },
-    left: toLeft(page),
+    records: { reasons: page.reasons, runs: 0, events: 0, answers: 0, audit: 0, notes: 0 },
+    left: page.left.list(),
     readers: [...page.readers.values()],
     readersComplete: page.readersComplete,
     pending: [],
@@ -153,7 +153,7 @@ export async function redactText(
   return {
     ...answer,
     records: { ...records, reasons: page.reasons },
-    left: toLeft(page),
+    left: page.left.list(),
     copies,
     pending: dryRun ? [] : await parts.rewriter.settle(),
     mayRemain: [...(erasure.mayRemain ?? []), ...MAY_REMAIN, ...(await nameLeftovers())],
@@ -254,13 +254,16 @@ async function redactFile(
   for (let tries = 0; ;) {
     const file = await parts.storage.files.get(key);
     if (file === null) break;
-    noteNames(page, replacer, { path: toPhysicalPath(file), userId: toUserId(file.scope) });
+    page.left.note('paths', toPhysicalPath(file));
     const part = await planPart(parts, file, {
       replacer,
       keep,
       onlyLooks: begun === null,
       onFound: (one) => noteVersion(found, file, { ...one, replacer, target: page.target }),
-      onRow: ({ actor }) => noteNames(page, replacer, { actor }),
+      onRow({ actor, operator }) {
+        page.left.note('actors', actor);
+        page.left.note('operators', operator);
+      },
     });
     if (part === null) break;
     if (begun === null) {
@@ -336,24 +339,6 @@ function addFile(page: Page, { versions, ...file }: FoundFile): void {
   };
   if (known === undefined) page.files.push({ ...file, ...counts });
   else Object.assign(known, counts, { version: file.version ?? known.version });
-}
-
-function noteNames(
-  { left }: Page,
-  replacer: Replacer,
-  { path, userId, actor }: { path?: string; userId?: string | null; actor?: string },
-): void {
-  const note = (set: Set<string>, name: string | null | undefined) => {
-    if (name !== null && name !== undefined && set.size < MOST_LEFT && replacer.isIn(name))
-      set.add(name);
-  };
-  note(left.paths, path);
-  note(left.userIds, userId);
-  note(left.actors, actor);
-}
-
-function toLeft({ left }: Page): RedactTextAnswer['left'] {
-  return { paths: [...left.paths], userIds: [...left.userIds], actors: [...left.actors] };
 }
 
 /** Writes a part in one transaction. Throws `RUN_STATE` if the history has moved since it was planned. */

@@ -13,6 +13,8 @@ export interface Replacer {
   inJson(json: string): string;
   /** Whether a text has it. */
   isIn(text: string): boolean;
+  /** Whether a text or a name anywhere in a value has it. */
+  isInJson(value: unknown): boolean;
 }
 
 /** The members of records that name something: they are listed as left, and never changed. */
@@ -59,6 +61,10 @@ export function createReplacer(text: string, replacement: string): Replacer {
     inContent,
     inRecord,
     isIn: (given) => given.includes(text),
+    isInJson(value) {
+      const json = JSON.stringify(value ?? null);
+      return inRecord(json) !== json;
+    },
     inJson(json) {
       if (!json.includes(probe)) return json;
       // eslint-disable-next-line no-restricted-syntax -- this service wrote it

@@ -3,7 +3,8 @@ import type { Changes, Storage } from '../../contracts/storage.ts';
 import type { UnfinishedRedaction } from '../../schemas/revisions.ts';
 import { toTime } from '../../time/time.ts';
 
-const PREFIX = 'redaction:';
+/** A setting for each redaction that has begun. */
+export const REDACTION_PREFIX = 'redaction:';
 
 /** What is kept of a redaction while it lasts: all but its text. */
 export interface Begun {
@@ -26,7 +27,7 @@ export interface Begun {
 
 /** The setting of a redaction. */
 export function toRedactionKey(id: string): string {
-  return `${PREFIX}${id}`;
+  return `${REDACTION_PREFIX}${id}`;
 }
 
 /** The setting with the state of a redaction, as a change. */
@@ -44,7 +45,7 @@ export function toCheck(id: string, text: string): string {
 
 /** The redactions that began and have not ended, oldest first. */
 export async function readBegun({ config }: Pick<Storage, 'config'>): Promise<Begun[]> {
-  const entries = Object.values(await config.entries(PREFIX)) as (Begun | undefined)[];
+  const entries = Object.values(await config.entries(REDACTION_PREFIX)) as (Begun | undefined)[];
   // A value that was damaged by hand is no redaction.
   return entries
     .filter((begun) => typeof begun?.startedAt === 'number')

@@ -1,5 +1,6 @@
 import type { RecordTexts } from '../../contracts/storage.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
+import { createPause } from '../../time/pause.ts';
 import { assertScope } from '../../files/paths.ts';
 import type { LogDatabase } from '../store-database.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
@@ -8,13 +9,19 @@ import { toScopeId } from '../schema/scope-id.ts';
 
 /** A table whose rows may quote memory. `key` follows the scope in its primary key. */
 interface RecordTable {
-  kind: RecordTexts['kind'];
+  /** `null` for a table without texts. */
+  kind: RecordTexts['kind'] | null;
   table: string;
   key: string | null;
   /** Columns with plain text, and with JSON. */
   texts: readonly string[];
   json: readonly string[];
+  /** Columns with names, which stay. */
+  names?: Readonly<Record<string, NameKind>>;
 }
+
+type Options = Parameters<RecordTexts['change']>[1];
+type NameKind = Parameters<Options['onName']>[0];
 
 const TABLES: readonly RecordTable[] = [
   {
@@ -23,6 +30,7 @@ const TABLES: readonly RecordTable[] = [
     key: 'id',
     texts: ['name', 'caller_tool_call_id'],
     json: ['attributes', 'spans'],
+    names: { actor: 'actors', key_name: 'keys', user_id: 'userIds' },
   },
   { kind: 'answers', table: 'svc_idempotency', key: 'key_hash', texts: [], json: ['result'] },
   {
@@ -34,10 +42,19 @@ const TABLES: readonly RecordTable[] = [
   },
   { kind: 'runs', table: 'svc_dream_run', key: null, texts: ['error'], json: ['rejected'] },
   { kind: 'runs', table: 'svc_plugin_user', key: 'plugin', texts: ['error'], json: ['rejected'] },
+  {
+    kind: null,
+    table: 'svc_access_log',
+    key: 'id',
+    texts: [],
+    json: [],
+    names: { path: 'paths', actor: 'actors', key_name: 'keys', user_id: 'userIds' },
+  },
 ];
 
-/** Rows of one query: the spans of a call may be long. */
+/** Rows of one query: the spans of a call may be long; names are short. */
 const ROWS_READ = 100;
+const NAMES_READ = 1_000;
 
 /**
  * Implements `LogStore.changeTexts`. A row is changed in a transaction of its own, under the lock of its
@@ -46,11 +63,12 @@ const ROWS_READ = 100;
 export async function changeTexts(
   database: LogDatabase,
   scope: ScopeKey,
-  { inText, inJson, dryRun }: Parameters<RecordTexts['change']>[1],
+  { inText, inJson, dryRun, onName }: Options,
 ): ReturnType<RecordTexts['change']> {
   assertScope(scope);
   const scopeId = toScopeId(scope);
   const counts = { events: 0, answers: 0, runs: 0 };
+  const pause = createPause();
   for (const each of TABLES) {
     const change = (row: Row) => toChanged(row, each, { inText, inJson });
     for (let after: SqlValue | null = null; ;) {
@@ -59,6 +77,11 @@ export async function changeTexts(
         readRows(connection, each, { scopeId, after: from }),
       );
       for (const row of rows) {
+        for (const [column, kind] of Object.entries(each.names ?? {})) {
+          const name = toTextOrNull(row[column]);
+          if (name !== null) onName(kind, name);
+        }
+        if (each.kind === null) continue;
         if (Object.keys(change(row)).length === 0) continue;
         counts[each.kind] += 1;
         if (dryRun) continue;
@@ -66,8 +89,9 @@ export async function changeTexts(
         await database.write((connection) => changeRow(connection, each, { place, change }));
       }
       const last = rows.at(-1);
-      if (last === undefined || each.key === null || rows.length < ROWS_READ) break;
+      if (last === undefined || each.key === null || rows.length < toLimit(each)) break;
       after = last[each.key] as SqlValue;
+      await pause();
     }
   }
   return counts;
@@ -75,17 +99,23 @@ export async function changeTexts(
 
 async function readRows(
   connection: Connection,
-  { table, key, texts, json }: RecordTable,
+  record: RecordTable,
   { scopeId, after }: { scopeId: number; after: SqlValue | null },
 ): Promise<Row[]> {
-  const columns = [...(key === null ? [] : [key]), ...texts, ...json].map((name) => `t.${name}`);
+  const { table, key, texts, json, names = {} } = record;
+  const read = [...(key === null ? [] : [key]), ...texts, ...json, ...Object.keys(names)];
+  const columns = read.map((name) => `t.${name}`);
   const isAfter = after !== null;
   const rows = await connection.all(
     `select ${columns.join(', ')} from ${table} t where t.scope_id = ?` +
       `${isAfter ? ` and t.${key ?? ''} > ?` : ''}${key === null ? '' : ` order by t.${key}`} limit ?`,
-    [scopeId, ...(isAfter ? [after] : []), ROWS_READ],
+    [scopeId, ...(isAfter ? [after] : []), toLimit(record)],
   );
   return [...rows];
+}
+
+function toLimit({ kind }: RecordTable): number {
+  return kind === null ? NAMES_READ : ROWS_READ;
 }
 
 async function changeRow(
