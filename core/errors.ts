@@ -205,6 +205,9 @@ export const ERROR_CODES = {
     action: 'Read the file again, merge, and write with the version that you read.',
     actions: {
       admin: 'Read the file again, and send the change with its new ETag as If-Match.',
+      setting:
+        'Read it again, and send the change with its new ETag as If-Match; details.changedBy and details.changedAt say who changed it, and when.',
+      preview: 'Look at the preview again (dryRun), and confirm its numbers.',
     },
   },
   IMPORT_CONFLICT: {
@@ -503,6 +506,16 @@ export class MemoryError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.#situation = options.situation;
     this.#action = options.action;
+  }
+
+  /** The same error with another HTTP status. */
+  withStatus(status: number): MemoryError {
+    const options = { status, details: this.details, action: this.#action };
+    return new MemoryError(this.code, this.message, {
+      ...options,
+      situation: this.#situation,
+      cause: this,
+    });
   }
 
   /** What to do next, in one sentence or two. */

@@ -9,7 +9,7 @@ import { newSpace } from './spaces.ts';
 import { answerList } from '../lists/page.ts';
 import type { ListAnswer } from '../schemas/shapes.ts';
 import type { AdminSpace, SpaceListQuery, SpaceRequest, SpaceSettings } from '../schemas/spaces.ts';
-import { toAuditRecord } from '../telemetry/audit.ts';
+import { toAuditRecord, withLastChange } from '../telemetry/audit.ts';
 import { toTime, toTimeOrNull } from '../time/time.ts';
 
 /** What operators say of spaces. */
@@ -34,7 +34,7 @@ export interface Spaces {
 }
 
 interface SpaceDependencies {
-  storage: Pick<Storage, 'files' | 'mutate'>;
+  storage: Pick<Storage, 'files' | 'mutate' | 'audit'>;
   ids: IdSource;
   now: () => number;
 }
@@ -44,6 +44,15 @@ interface WholeSpace {
   record: SpaceRecord;
   state: Pick<ScopeState, 'archivedAt' | 'quota'>;
 }
+
+/** What becomes of the settings of a space; `null` for one that does not exist. */
+type Decide = (space: WholeSpace | null) => {
+  next: WholeSpace;
+  details: Record<string, unknown>;
+};
+
+/** The audit actions that change the settings of a space. */
+const CHANGES = ['spaces.create', 'spaces.change', 'spaces.archive'];
 
 /** Creates the settings of spaces. Each change is a transaction over the space's scope, with its audit row. */
 export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
@@ -57,14 +66,13 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
   async function write(
     scope: ScopeKey,
     { action, caller }: { action: string; caller: AuditCaller },
-    decide: (space: WholeSpace | null) => { next: WholeSpace; details: Record<string, unknown> },
+    decide: Decide,
   ): Promise<AdminSpace> {
     await storage.mutate({ scopes: [scope], files: [], spaces: [scope] }, (current) => {
       const state = checkFree(current, scope);
       const record = current.space(scope);
       const { next, details } = decide(record === null ? null : { record, state });
-      const { address, traceId } = caller;
-      const audit = { action, target: labelOf(scope), details, address, traceId };
+      const audit = { action, target: labelOf(scope), details, ...caller };
       return {
         result: null,
         writes: 0,
@@ -106,7 +114,7 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
 
     change(spaceId, { ifVersion, ...settings }, caller) {
       const scope = toScope({ spaceId });
-      return write(scope, { action: 'spaces.change', caller }, (space) => {
+      const decide: Decide = (space) => {
         if (space === null) throw spaceNotFound(scope);
         const { version } = space.record;
         if (ifVersion !== undefined && ifVersion !== version) {
@@ -117,7 +125,10 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
         }
         const next = withSettings(space, settings);
         return { next: withVersion(next, version + 1), details: settings };
-      });
+      };
+      return withLastChange(storage.audit, { actions: CHANGES, target: labelOf(scope) }, () =>
+        write(scope, { action: 'spaces.change', caller }, decide),
+      );
     },
 
     archive(spaceId, { archived = true }, caller) {

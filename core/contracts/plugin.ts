@@ -13,7 +13,7 @@ import type {
 } from './records.ts';
 import type { RevertedFile, RevertRequest } from './admin.ts';
 import type { RouteDefinition } from './route.ts';
-import type { Guard } from './storage.ts';
+import type { Guard, SettingCounter } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
 import type { TraceExporter } from './trace-exporter.ts';
 
@@ -216,8 +216,16 @@ export interface HostMemory {
 export interface PluginConfig {
   /** A value that is not valid JSON is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
-  /** Sets all of them or none; audited, with the caller if it is known. */
-  set(entries: Record<string, unknown>, caller?: AuditCaller): Promise<void>;
+  /**
+   * Sets all of them or none; audited, with the caller if it is known. With a counter, a setting of the
+   * plugin that counts these changes, it throws `VERSION_CONFLICT` unless the number is `expected`; the
+   * details say who changed them last, and when.
+   */
+  set(
+    entries: Record<string, unknown>,
+    caller?: AuditCaller,
+    counter?: SettingCounter,
+  ): Promise<void>;
 }
 
 /** What changed in memory files, and when. */

@@ -502,9 +502,18 @@ export interface LogStore {
   /** Admin. */
   eventOfToolCall(toolCallId: string): Promise<EventRecord | null>;
   /** Removes at most `limit` of the oldest rows from before a time; returns how many. */
-  expire(what: 'events' | 'access' | 'idempotency', before: number, limit: number): Promise<number>;
+  expire(
+    what: 'events' | 'access' | 'idempotency',
+    before: number,
+    limit: number,
+    scope?: ScopeKey | null,
+  ): Promise<number>;
   /** How many rows from before a time {@link expire} would remove in all. */
-  countOlder(what: 'events' | 'access' | 'idempotency', before: number): Promise<number>;
+  countOlder(
+    what: 'events' | 'access' | 'idempotency',
+    before: number,
+    scope?: ScopeKey | null,
+  ): Promise<number>;
 }
 
 /**
@@ -640,10 +649,24 @@ export interface HoldStore {
 export interface ConfigStore {
   /** Every entry whose key starts with `prefix`. A value that is not JSON is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
-  /** Sets all of them or none, with the audit row in the same transaction. */
-  set(entries: Record<string, unknown>, audit: AuditRecord | null): Promise<void>;
+  /**
+   * Sets all of them or none, with the audit row in the same transaction. A counter is a setting with the
+   * number of these changes, from 1: it goes up by one, or the change is refused with `VERSION_CONFLICT`
+   * if the number is not `expected`.
+   */
+  set(
+    entries: Record<string, unknown>,
+    audit: AuditRecord | null,
+    counter?: SettingCounter,
+  ): Promise<void>;
   /** Sets `value` unless the key has one; returns the value of the key. */
   setIfAbsent(key: string, value: unknown): Promise<unknown>;
+}
+
+/** A setting that counts the changes of others. */
+export interface SettingCounter {
+  key: string;
+  expected?: number | undefined;
 }
 
 /** Named keys and tokens of operators. They are made, changed and removed by `mutate`. */

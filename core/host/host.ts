@@ -25,7 +25,7 @@ import type { ToolDefinition, ToolRunner } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { MemoryError } from '../errors.ts';
 import type { RevertEnd } from '../history/undo/revert.ts';
-import { toAuditRecord } from '../telemetry/audit.ts';
+import { toAuditRecord, withLastChange } from '../telemetry/audit.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
 import type { Files } from '../files/files.ts';
@@ -55,7 +55,7 @@ export interface PluginHooks {
 
 /** What the host is made of: parts of the service, none of them a way around its rules. */
 export interface PluginHostDependencies {
-  storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs'>;
+  storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs' | 'audit'>;
   files: HostFiles & Pick<Files, 'checkWrites'>;
   history: HostHistory;
   tools: ToolRunner;
@@ -292,20 +292,24 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
       checkKey(prefix);
       return deps.storage.config.entries(prefix);
     },
-    async set(entries, caller) {
+    async set(entries, caller, counter) {
       const keys = Object.keys(entries);
-      keys.forEach(checkKey);
+      [...keys, ...(counter === undefined ? [] : [counter.key])].forEach(checkKey);
       if (keys.length === 0) return;
-      await deps.storage.config.set(entries, {
+      const action = `${plugin.name}.config`;
+      const audit = {
         id: deps.ids.next(),
         at: deps.now(),
-        action: `${plugin.name}.config`,
+        action,
         target: keys.join(', '),
         details: { ...entries },
         operator: caller?.operator ?? null,
         address: caller?.address ?? null,
         traceId: caller?.traceId ?? null,
-      });
+      };
+      await withLastChange(deps.storage.audit, { actions: [action] }, () =>
+        deps.storage.config.set(entries, audit, counter),
+      );
     },
   } satisfies PluginConfig);
 }

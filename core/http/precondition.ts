@@ -82,8 +82,7 @@ export async function withPrecondition<T>(
       error instanceof MemoryError &&
       error.code === 'VERSION_CONFLICT'
     ) {
-      const { message, details } = error;
-      throw new MemoryError('VERSION_CONFLICT', message, { status: 412, cause: error, details });
+      throw error.withStatus(412);
     }
     throw error;
   }

@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox';
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
+import { toCount } from '../../core/config/setting-count.ts';
 import { readAfterWrite } from '../../core/errors.ts';
 import { SETTING_BOUNDS } from './setting-bounds.ts';
 import { MIN_RUN_TOKENS } from './tokens.ts';
@@ -71,6 +72,8 @@ const SAFE_DREAM_SETTINGS: DreamSettings = {
 
 const KEYS = Object.keys(SETTING_SCHEMAS) as (keyof DreamSettings)[];
 const PREFIX = 'dream_';
+/** The setting that counts the changes of the others. */
+const VERSION = 'dream_version';
 
 /** The settings as they are in the database. */
 export interface SettingsReader {
@@ -79,8 +82,16 @@ export interface SettingsReader {
    * and the last good value is returned, or a safe one where none is known.
    */
   read(): Promise<DreamSettings>;
-  /** Writes these settings, which are valid, all or none. Returns the settings after that. */
-  write(changes: Partial<DreamSettings>, caller: AuditCaller): Promise<DreamSettings>;
+  /** How often the settings were changed, from 1. */
+  version(): Promise<number>;
+  /**
+   * Writes these settings, which are valid, all or none. Returns the settings after that. With
+   * `ifVersion` it throws `VERSION_CONFLICT` unless they are at that version.
+   */
+  write(
+    changes: Partial<DreamSettings>,
+    options: { caller: AuditCaller; ifVersion?: number | undefined },
+  ): Promise<DreamSettings>;
   /** Those that were not valid when they were read last. */
   invalidKeys(): readonly (keyof DreamSettings)[];
 }
@@ -114,8 +125,11 @@ export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsRead
 
   return {
     read,
-    async write(changes, caller) {
-      await host.config.set({ ...changes }, caller);
+    async version() {
+      return toCount((await host.config.entries(VERSION))[VERSION]);
+    },
+    async write(changes, { caller, ifVersion }) {
+      await host.config.set({ ...changes }, caller, { key: VERSION, expected: ifVersion });
       return await readAfterWrite(read);
     },
     invalidKeys: () => [...invalid.keys()],

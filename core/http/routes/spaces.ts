@@ -67,7 +67,8 @@ export function spacesRoutes(
       path: '/v1/admin/spaces/:id',
       role: 'admin',
       summary: 'Change a space',
-      description: 'What is left out stays as it is. Takes If-Match.',
+      description:
+        'What is left out stays as it is. Takes If-Match: the 412 says who changed it, and when.',
       bodySchema: SpaceSettings,
       resultSchema: AdminSpace,
       errorCodes: ['SPACE_NOT_FOUND', 'VERSION_CONFLICT', 'MEMORY_HELD'],
@@ -91,7 +92,11 @@ export function spacesRoutes(
       bodySchema: ArchiveRequest,
       resultSchema: AdminSpace,
       errorCodes: ['SPACE_NOT_FOUND', 'MEMORY_HELD'],
-      handle: (request) => core.spaces.archive(request.params['id'], request.body, request.caller),
+      async handle(request) {
+        const space = await core.spaces.archive(request.params['id'], request.body, request.caller);
+        request.setHeader('ETag', toVersionTag(space.version));
+        return space;
+      },
     }),
     adminRoute('Spaces', {
       method: 'POST',

@@ -1,4 +1,6 @@
-import type { ConfigStore } from '../../contracts/storage.ts';
+import type { ConfigStore, SettingCounter } from '../../contracts/storage.ts';
+import { toCount } from '../../config/setting-count.ts';
+import { MemoryError } from '../../errors.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { SETTINGS, toSettingText } from '../schema/records.ts';
 import { successorOf } from './text-range.ts';
@@ -17,17 +19,23 @@ export function createConfigStore(database: Pick<StoreDatabase, 'read' | 'mutate
         rows.map((row) => SETTINGS.toRecord(row)).map(({ key, value }) => [key, value]),
       );
     },
-    async set(entries, audit) {
+    async set(entries, audit, counter) {
       const keys = Object.keys(entries);
       Object.values(entries).forEach(toSettingText);
-      await database.mutate({ scopes: [], files: [], settings: keys }, () => ({
-        result: null,
-        writes: 0,
-        changes: {
-          settings: keys.map((key) => ({ key, setting: { value: entries[key] } })),
-          ...(audit === null ? {} : { audit: [audit] }),
+      const counters = counter === undefined ? [] : [counter.key];
+      await database.mutate(
+        { scopes: [], files: [], settings: [...keys, ...counters] },
+        (current) => {
+          const settings = keys.map((key) => ({ key, setting: { value: entries[key] } }));
+          if (counter !== undefined) {
+            const number = toCount(current.setting(counter.key)?.value);
+            checkCount(number, counter);
+            settings.push({ key: counter.key, setting: { value: number + 1 } });
+          }
+          const changes = { settings, ...(audit === null ? {} : { audit: [audit] }) };
+          return { result: null, writes: 0, changes };
         },
-      }));
+      );
     },
     async setIfAbsent(key, value) {
       toSettingText(value);
@@ -42,4 +50,13 @@ export function createConfigStore(database: Pick<StoreDatabase, 'read' | 'mutate
       });
     },
   };
+}
+
+function checkCount(actual: number, { expected }: SettingCounter): void {
+  if (expected === undefined || expected === actual) return;
+  throw new MemoryError(
+    'VERSION_CONFLICT',
+    `The settings are at version ${actual}, not ${expected}.`,
+    { details: { expected, actual }, situation: 'setting' },
+  );
 }

@@ -70,6 +70,12 @@ describe('a space', () => {
       ifMatch: '"1"',
     });
     expect([stale.status, stale.json.error.code]).toEqual([412, 'VERSION_CONFLICT']);
+    expect(stale.json.error.details).toMatchObject({
+      expected: 1,
+      actual: 2,
+      changedBy: 'admin',
+      changedAt: expect.any(String),
+    });
     expect((await write(server, 'spaces/acme/a.md')).status).toBe(200);
     const full = await write(server, 'spaces/acme/b.md');
     expect([full.status, full.json.error.code]).toEqual([422, 'QUOTA_EXCEEDED']);
