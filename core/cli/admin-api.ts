@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { LoadedConfig } from '../config/index.ts';
+import { type LoadedConfig, loadConfig } from '../config/index.ts';
 import { listen } from '../http/server.ts';
 import { createMemoryService } from '../index.ts';
+import type { CommandContext } from './command.ts';
+import { toText } from './history/text.ts';
 import { createCommandLog } from './log.ts';
 import { workOnMemory } from './open-memory.ts';
 import { callAdminApi, type RunningServer } from './running-server.ts';
+import { writeOutput } from './streams.ts';
 
 const HOST = '127.0.0.1';
 
@@ -36,4 +39,24 @@ export async function withAdminApi<T>(
       }
     },
   });
+}
+
+/** {@link withAdminApi} with the settings of a command's own. */
+export async function askAdminApi<T>(
+  context: CommandContext,
+  work: (api: RunningServer) => Promise<T>,
+): Promise<T> {
+  return await withAdminApi(await loadConfig(context), work);
+}
+
+/** The flag by which {@link printAnswer} prints JSON. */
+export const JSON_FLAG = { value: null, summary: 'Print the answer as JSON.' };
+
+/** Prints an answer of the admin API in lines, or with `--json` as it is. */
+export function printAnswer(
+  { flags }: CommandContext,
+  answer: unknown,
+  toLines: () => string[],
+): void {
+  writeOutput(flags.has('json') ? `${JSON.stringify(answer, null, 2)}\n` : toText(toLines()));
 }

@@ -12,7 +12,7 @@ export function printHelp(commands: readonly (readonly [string, Command])[]): st
     'Usage: memory-service [command] [flags]',
     '',
     'Commands',
-    ...commands.map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`),
+    ...commands.map(([name, { summary }]) => `  ${name.padEnd(18)}${summary}`),
     '',
     ...commands.flatMap(printOwnFlags),
     'Flags',

@@ -3,7 +3,6 @@ import type { AdminKey } from '../schemas/keys.ts';
 import { withAdminApi } from './admin-api.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
-import type { RunningServer } from './running-server.ts';
 import { writeOutput } from './streams.ts';
 
 type MadeKey = AdminKey & { key: string };
@@ -37,9 +36,9 @@ async function run(context: CommandContext): Promise<void> {
   const answer = await withAdminApi<unknown>(loaded, async (api) => {
     if (flags.has('create')) return await api.ask<MadeKey>('POST', 'keys', toRequest(flags));
     if (revoke !== undefined) return await api.ask('DELETE', `keys/${encodeURIComponent(revoke)}`);
-    return rotate === undefined
-      ? (await api.ask<{ items: AdminKey[] }>('GET', 'keys')).items
-      : await rotateKey(api, rotate, flags.get('overlap-minutes'));
+    if (rotate === undefined) return (await api.ask<{ items: AdminKey[] }>('GET', 'keys')).items;
+    const path = `keys/${encodeURIComponent(rotate)}/rotate`;
+    return await api.ask<MadeKey>('POST', path, rotationOf(flags));
   });
   if (flags.has('json')) return writeOutput(`${JSON.stringify(answer, null, 2)}\n`);
   if (Array.isArray(answer)) return writeOutput(toLines(answer as AdminKey[]));
@@ -47,10 +46,10 @@ async function run(context: CommandContext): Promise<void> {
   writeOutput(key === undefined ? `${name} is revoked.\n` : `${key}\n`);
 }
 
-function rotateKey(api: RunningServer, id: string, overlap: string | undefined): Promise<MadeKey> {
-  const body =
-    overlap === undefined ? {} : { overlapMinutes: toNumber('overlap-minutes', overlap) };
-  return api.ask('POST', `keys/${encodeURIComponent(id)}/rotate`, body);
+/** What `--overlap-minutes` says of a rotation. */
+export function rotationOf(flags: CommandContext['flags']): { overlapMinutes?: number } {
+  const overlap = flags.get('overlap-minutes');
+  return overlap === undefined ? {} : { overlapMinutes: toNumber('overlap-minutes', overlap) };
 }
 
 function toRequest(flags: CommandContext['flags']): object {

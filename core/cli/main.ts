@@ -21,6 +21,16 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => (await import('./verify.ts')).verify,
   freeze: async () => (await import('./freeze.ts')).freeze,
   keys: async () => (await import('./keys.ts')).keys,
+  'spaces list': async () => (await import('./spaces.ts')).listSpaces,
+  'spaces create': async () => (await import('./spaces.ts')).createSpace,
+  'spaces show': async () => (await import('./spaces.ts')).showSpace,
+  'spaces archive': async () => (await import('./spaces.ts')).archiveSpace,
+  'spaces erase': async () => (await import('./spaces.ts')).eraseSpace,
+  'spaces restore': async () => (await import('./spaces.ts')).restoreSpace,
+  'operators list': async () => (await import('./operators.ts')).listOperators,
+  'operators create': async () => (await import('./operators.ts')).createOperator,
+  'operators rotate': async () => (await import('./operators.ts')).rotateOperator,
+  'operators revoke': async () => (await import('./operators.ts')).revokeOperator,
   thaw: async () => (await import('./thaw.ts')).thaw,
   redact: async () => (await import('./redact.ts')).redact,
   erase: async () => (await import('./erase.ts')).erase,
@@ -59,7 +69,7 @@ export async function runCommand(): Promise<void> {
 }
 
 async function dispatch(given: CommandContext): Promise<void> {
-  const likely = given.argv.find((argument) => Object.hasOwn(COMMANDS, argument)) ?? '';
+  const likely = findLikely(given.argv);
   const ownFlags = (await findCommand(likely))?.flags ?? {};
   const { values: flags, rest: argvOfSettings } = takeOwnFlags(given.argv, ownFlags);
   const context = { ...given, argv: argvOfSettings, flags };
@@ -67,13 +77,19 @@ async function dispatch(given: CommandContext): Promise<void> {
   const mistakes = new Mistakes();
   const { switches, words } = readFlags(context.argv, mistakes);
   if (words[0] === 'help' || switches.has('help') || switches.has('version')) mistakes.throwIfAny();
-  if (words[0] === 'help') return writeOutput(`${await helpOf(words[1])}\n`);
-  if (switches.has('help')) return writeOutput(`${await helpOf(words[0])}\n`);
+  if (words[0] === 'help') return writeOutput(`${await helpOf(nameOf(words.slice(1)))}\n`);
+  if (switches.has('help')) return writeOutput(`${await helpOf(nameOf(words))}\n`);
   if (switches.has('version')) return writeOutput(`${findPackageRoot().version}\n`);
 
-  const [name = 'start', ...rest] = words;
+  const name = nameOf(words) ?? 'start';
+  const own = name.split(' ');
+  const rest = words.slice(own.length);
   const command = await findCommand(name);
   if (command === null) {
+    const actions = actionsOf(name);
+    if (actions.length > 0) {
+      throw new ConfigError(null, `${name} needs one of ${actions.join(', ')} behind it.`);
+    }
     const suggestion = nearest(name, Object.keys(COMMANDS));
     const hint =
       suggestion === null
@@ -88,7 +104,10 @@ async function dispatch(given: CommandContext): Promise<void> {
   }
   const argument = takeArgument({ name, command, rest });
 
-  const argv = withoutFirst(withoutFirst(context.argv, words[0]), argument ?? undefined);
+  const argv = [...words.slice(0, own.length), argument ?? undefined].reduce(
+    withoutFirst,
+    context.argv,
+  );
   const isPrintConfig = switches.has('print-config');
   // What a server prints is for people.
   if (name !== 'start' || isPrintConfig) takeStreams();
@@ -96,6 +115,29 @@ async function dispatch(given: CommandContext): Promise<void> {
     return writeOutput(`${await printConfig(await loadConfig({ ...context, argv }))}\n`);
   }
   await command.run({ ...context, argument, argv });
+}
+
+/** The command that the first words name: two words, as in `spaces list`, or one. */
+function nameOf(words: readonly string[]): string | undefined {
+  const pair = words.slice(0, 2).join(' ');
+  return Object.hasOwn(COMMANDS, pair) ? pair : words[0];
+}
+
+/** The second words of commands that start with this one. */
+function actionsOf(first: string): string[] {
+  return Object.keys(COMMANDS)
+    .filter((name) => name.startsWith(`${first} `))
+    .map((name) => name.slice(first.length + 1));
+}
+
+/** The command that a command line seems to name, before its flags are known. */
+function findLikely(argv: readonly string[]): string {
+  const first = argv.findIndex(
+    (argument) => Object.hasOwn(COMMANDS, argument) || actionsOf(argument).length > 0,
+  );
+  const word = argv[first] ?? '';
+  const action = actionsOf(word).find((each) => argv.slice(first + 1).includes(each));
+  return action === undefined ? word : `${word} ${action}`;
 }
 
 async function findCommand(name: string): Promise<Command | null> {
