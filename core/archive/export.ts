@@ -12,7 +12,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
-import { labelOf, toFilteredScope, toOwner, toPhysicalPath } from '../files/paths.ts';
+import { labelOf, toOwner, toPhysicalPath } from '../files/paths.ts';
 import { chunk } from '../lists/group-by.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { chainedHash } from '../history/chain.ts';
@@ -31,7 +31,13 @@ import {
 } from '../schemas/archive.ts';
 import { toTime } from '../time/time.ts';
 import { packCommits } from './git.ts';
-import { listScopeFiles, listScopes, requireInspection } from './scopes.ts';
+import {
+  listScopeFiles,
+  listScopes,
+  requireInspection,
+  type ScopeSelection,
+  toScopeSelection,
+} from './scopes.ts';
 import { packEntry, TAR_END } from './tar.ts';
 
 /** What {@link exportMemory} needs. */
@@ -43,9 +49,10 @@ export interface ExportDependencies {
 
 /** Which memory is exported. */
 export interface ExportSelection {
-  /** That of a user or of a space; all memory where neither is named. */
+  /** That of a user, of a space, or of those whose ids start alike; all memory where none is named. */
   userId?: string | null | undefined;
   spaceId?: string | null | undefined;
+  prefix?: string | null | undefined;
   /** Whether revisions and deleted files are included. A git repository always has them. */
   history: boolean;
   /** Default: `archive`. */
@@ -83,7 +90,8 @@ export async function exportMemory(
   caller: AuditCaller | null,
 ): Promise<Readable> {
   const { history, format = 'archive' } = selection;
-  const scope = toFilteredScope(selection);
+  const selected = toScopeSelection(selection);
+  const { scope } = selected;
   if (format === 'git' && !history) {
     throw new MemoryError(
       'INVALID_REQUEST',
@@ -95,14 +103,16 @@ export async function exportMemory(
     { storage, ids },
     {
       action: 'memory.export',
-      target: scope === null ? 'all' : labelOf(scope),
+      target: scope === null ? (selection.prefix ?? 'all') : labelOf(scope),
       details: { history, format },
       ...(caller ?? NOBODY),
     },
   );
   return format === 'git'
-    ? toStream(packCommits({ storage, inspection, revisions }, scope))
-    : compress(packMemory({ storage, inspection, scope }, { ...toManifestOwner(scope), history }));
+    ? toStream(packCommits({ storage, inspection, revisions }, selected))
+    : compress(
+        packMemory({ storage, inspection, selected }, { ...toManifestOwner(scope), history }),
+      );
 }
 
 /** Whose memory an archive has. That of no space is not said, as in archives from before. */
@@ -148,13 +158,13 @@ async function* packMemory(
   {
     storage,
     inspection,
-    scope,
-  }: { storage: Storage; inspection: InspectionStore; scope: ScopeKey | null },
+    selected,
+  }: { storage: Storage; inspection: InspectionStore; selected: ScopeSelection },
   manifest: Omit<ArchiveManifest, 'format' | 'version'>,
 ): AsyncGenerator<Buffer, void> {
   const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
   yield packManifest(manifest);
-  for await (const each of scope === null ? listScopes(inspection) : [scope]) {
+  for await (const each of listScopes(inspection, selected)) {
     const exported: ExportedVersions = new Map();
     for await (const { path } of listScopeFiles(inspection, each)) {
       const file = await storage.files.get({ scope: each, path });

@@ -4,7 +4,7 @@ import type { PageRequest, Storage } from '../contracts/storage.ts';
 import { homeOf, SHARED, toPhysicalPath } from '../files/paths.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { toComparableName, toDiskPaths } from './disk-names.ts';
-import { listScopeFiles, listScopes } from './scopes.ts';
+import { isSelected, listScopeFiles, listScopes, type ScopeSelection } from './scopes.ts';
 import { findUnsafeName } from './unsafe-names.ts';
 
 /** What {@link packCommits} reads. */
@@ -39,16 +39,15 @@ const EMAIL_DOMAIN = 'memory-service.invalid';
  */
 export async function* packCommits(
   { storage, inspection, revisions }: GitSource,
-  scope: ScopeKey | null,
+  selected: ScopeSelection,
 ): AsyncGenerator<Buffer, void> {
+  const { scope } = selected;
   const filter = scope === null ? {} : { scope };
   const newest = (await storage.revisions.list(filter, { limit: 1, order: 'desc', after: null }))
     .items[0]?.id;
   const isExported = (revision: RevisionRecord | null): revision is RevisionRecord =>
-    revision !== null &&
-    revision.id <= (newest ?? '') &&
-    (scope === null || revision.scope === scope);
-  const { toPath, leftOut } = await findNames(inspection, scope);
+    revision !== null && revision.id <= (newest ?? '') && isSelected(selected, revision.scope);
+  const { toPath, leftOut } = await findNames(inspection, selected);
 
   async function* packRevision(revision: RevisionRecord): AsyncGenerator<Buffer, void> {
     const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
@@ -101,7 +100,7 @@ export async function* packCommits(
       order: 'asc',
       after,
     });
-    for (const revision of page.items) if (revision.id <= newest) yield* packRevision(revision);
+    for (const revision of page.items) if (isExported(revision)) yield* packRevision(revision);
     if (page.next === null || (page.items.at(-1)?.id ?? newest) >= newest) break;
     after = page.next;
   }
@@ -196,13 +195,13 @@ function toSubject(revision: RevisionRecord, peer: RevisionRecord | null): strin
  */
 async function findNames(
   inspection: InspectionStore,
-  scope: ScopeKey | null,
+  selected: ScopeSelection,
 ): Promise<{ toPath(key: FileKey): string; leftOut: ReadonlyMap<string, string> }> {
   const leftOut = new Map<string, string>();
   const renamed = new Map<string, string>();
   const folders = new Map<ScopeKey, string>();
   const homes = new Map<string, number>();
-  for await (const each of scope === null ? listScopes(inspection) : [scope]) {
+  for await (const each of listScopes(inspection, selected)) {
     const paths: string[] = [];
     for await (const { path } of listScopeFiles(inspection, each)) {
       const key = { scope: each, path };

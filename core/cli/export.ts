@@ -8,7 +8,8 @@ import type { ExportSelection } from '../archive/export.ts';
 import { isExportFolder, writeFolder } from '../archive/folder.ts';
 import { readArchive } from '../archive/read.ts';
 import type { ScopeKey } from '../contracts/records.ts';
-import { ownerOf, toFilteredScope, toOwner } from '../files/paths.ts';
+import { ownerOf } from '../files/paths.ts';
+import { toScopeSelection } from '../archive/scopes.ts';
 import { loadConfig } from '../config/index.ts';
 import { moveToItsPlace } from './backup.ts';
 import { preparePartial } from '../maintenance/temporary-folders.ts';
@@ -42,6 +43,7 @@ export const exportCommand: Command = {
     },
     user: { value: 'userId', summary: 'Only the memory of this user.' },
     space: { value: 'spaceId', summary: 'Only the memory of this space.' },
+    prefix: { value: 'prefix', summary: 'Only users and spaces whose ids start so: acme:*' },
     watch: { value: null, summary: 'Keep writing changes into the folder.' },
     force: { value: null, summary: 'Replace the file when it exists.' },
   },
@@ -51,8 +53,12 @@ export const exportCommand: Command = {
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const target = resolve(context.cwd, context.argument ?? '');
-  const owner = { userId: context.flags.get('user'), spaceId: context.flags.get('space') };
-  const scope = toFilteredScope(owner);
+  const owner = {
+    userId: context.flags.get('user'),
+    spaceId: context.flags.get('space'),
+    prefix: context.flags.get('prefix'),
+  };
+  const { scope } = toScopeSelection(owner);
   const isWatching = context.flags.has('watch');
   const isForced = context.flags.has('force');
   const isGit = context.flags.has('format');
@@ -79,8 +85,8 @@ async function run(context: CommandContext): Promise<void> {
     if (isWatching && !carrier.isShared) {
       throw new StartError('--watch needs a running service: nothing else changes this database.');
     }
-    if (isWatching) await watch(carrier, { target, scope });
-    else await writeOut(carrier, { target, scope });
+    if (isWatching) await watch(carrier, { target, owner, scope });
+    else await writeOut(carrier, { target, owner, scope });
   });
 }
 
@@ -115,10 +121,10 @@ async function writeExport(
 /** Writes the folder, and returns the files that were left out; `known` ones are not named again. */
 async function writeOut(
   carrier: MemoryCarrier,
-  { target, scope }: { target: string; scope: ScopeKey | null },
+  { target, owner, scope }: FolderTarget,
   known?: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
-  const source = await carrier.export({ ...toSelected(scope), history: false });
+  const source = await carrier.export({ ...owner, history: false });
   const archive = readArchive(() => source, { maxFileBytes: Infinity, now: Date.now() });
   const report = reportFolder('files', known);
   const files = await writeFolder(target, archive, {
@@ -130,14 +136,18 @@ async function writeOut(
   return report.leftOut;
 }
 
-function toSelected(scope: ScopeKey | null): Pick<ExportSelection, 'userId' | 'spaceId'> {
-  return scope === null ? {} : toOwner(scope);
+/** A folder, and whose memory it has. */
+interface FolderTarget {
+  target: string;
+  owner: Pick<ExportSelection, 'userId' | 'spaceId' | 'prefix'>;
+  /** The only scope; `null` for several. */
+  scope: ScopeKey | null;
 }
 
 /** Writes the folder, and again after each change, until the process is told to stop. */
 async function watch(
   carrier: MemoryCarrier,
-  { target, scope }: { target: string; scope: ScopeKey | null },
+  { target, owner, scope }: FolderTarget,
 ): Promise<void> {
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
@@ -147,7 +157,7 @@ async function watch(
   while (!stopped.signal.aborted) {
     // Read before the files: a change between the two is written again.
     const mark = await carrier.mark(scope);
-    if (mark !== written) leftOut = await writeOut(carrier, { target, scope }, leftOut);
+    if (mark !== written) leftOut = await writeOut(carrier, { target, owner, scope }, leftOut);
     written = mark;
     await sleep(WATCH_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }

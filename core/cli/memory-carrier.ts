@@ -90,8 +90,8 @@ function carryHere({ archive, storage }: Core, { isShared }: { isShared: boolean
 
 function carryThere(server: RunningServer): MemoryCarrier {
   return {
-    export({ userId = null, spaceId = null, history, format = 'archive' }) {
-      const query = toQuery({ history: String(history), format, userId, spaceId });
+    export({ history, format = 'archive', ...owners }) {
+      const query = toQuery({ history: String(history), format, ...owners });
       return server.stream('GET', `export?${query}`);
     },
     async import(file, { onExisting, dryRun, from = null, userId = null }) {

@@ -1,3 +1,4 @@
+import { parseIdPrefix } from '../access/prefix.ts';
 import { loadConfig } from '../config/index.ts';
 import { createIdSource } from '../ids/ids.ts';
 import { toSettings } from '../config/service.ts';
@@ -7,6 +8,7 @@ import { StartError } from './failure.ts';
 import { createCommandLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
+import { toQuery } from './running-server.ts';
 import { writeOutput } from './streams.ts';
 
 /**
@@ -15,18 +17,26 @@ import { writeOutput } from './streams.ts';
  */
 export const prune: Command = {
   summary: 'Remove what is past its retention, as a server does once an hour.',
-  flags: { 'dry-run': { value: null, summary: 'Count it, and remove nothing.' } },
+  flags: {
+    'dry-run': { value: null, summary: 'Count it, and remove nothing.' },
+    prefix: { value: 'prefix', summary: 'Only users and spaces whose ids start so: acme:*' },
+  },
   run,
 };
 
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const dryRun = context.flags.has('dry-run');
+  const prefix = context.flags.get('prefix') ?? null;
+  if (prefix !== null) parseIdPrefix(prefix);
   const counts = await workOnMemory<RetentionCounts | null>(loaded, {
     async there(server) {
-      const round = await server.runJob<{ counts: RetentionCounts | null }>('retention', {
-        body: { dryRun },
-      });
+      const round = await server.runJob<{ counts: RetentionCounts | null }>(
+        `retention?${toQuery({ prefix })}`,
+        {
+          body: { dryRun },
+        },
+      );
       return round.counts;
     },
     here: (config) =>
@@ -38,7 +48,7 @@ async function run(context: CommandContext): Promise<void> {
           ids: createIdSource(Date.now),
           log: createCommandLog(loaded.values.logLevel),
         });
-        return await retention.run({ dryRun });
+        return await retention.run({ dryRun, prefix });
       }),
   });
   if (counts === null) {

@@ -113,7 +113,7 @@ export function callAdminApi(address: string, secret: string): RunningServer {
       let job: JobState<T> | null = await ask<JobState<T>>('POST', path, body);
       while (job?.state === 'running') {
         await sleep(POLL_MS);
-        job = await ask<JobState<T> | null>('GET', path);
+        job = await ask<JobState<T> | null>('GET', path.split('?')[0] ?? path);
         if (job !== null) progress?.(job.done, job.total);
       }
       if (job?.state === 'completed') return job.result as T;

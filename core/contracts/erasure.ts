@@ -26,6 +26,15 @@ export interface ErasureStore {
   /** When the erasure of a scope began last; `null` if it never did. */
   erasedAt(scope: ScopeKey): Promise<number | null>;
   /**
+   * The scopes of users and spaces whose ids start with a prefix and of whom there are rows, ascending,
+   * after `after`, at most `limit`. A user of whom only accesses to spaces and shared memory are known is
+   * one of them.
+   */
+  owners(
+    idPrefix: string,
+    page: { after: ScopeKey | null; limit: number },
+  ): Promise<readonly ScopeKey[]>;
+  /**
    * How many rows of a user there are: in the user's scope, and of the user in shared memory. The
    * row of the scope does not count: it keeps the counters that give new ids.
    */

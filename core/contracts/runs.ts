@@ -153,9 +153,9 @@ export interface RunStores {
    * becomes `null`, and with a plugin's last run of a user that user's lease (`userLeaseOf`), unless
    * it lasts: the next one of its name has a greater fence.
    */
-  expire(before: number, limit: number): Promise<number>;
+  expire(before: number, limit: number, scope?: ScopeKey | null): Promise<number>;
   /** How many runs {@link expire} would remove in all. */
-  countOlder(before: number): Promise<number>;
+  countOlder(before: number, scope?: ScopeKey | null): Promise<number>;
 }
 
 /** The runs of one plugin, and what it keeps of users between them. */

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EraseAnswer, EraseRequest } from '../contracts/admin.ts';
+import type {
+  EraseAnswer,
+  EraseRequest,
+  PrefixEraseAnswer,
+  PrefixEraseRequest,
+} from '../contracts/admin.ts';
 import type { ErasureStore } from '../contracts/erasure.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
@@ -13,6 +18,7 @@ import { labelOf, type OwnerId, ownerOf, toOwner, toScope } from '../files/paths
 import { requireErasure } from '../history/redact.ts';
 import { NOBODY, toAuditRecord } from '../telemetry/audit.ts';
 import { eraseMemory, type EraseParts } from './erase-memory.ts';
+import { erasePrefix } from './erase-prefix.ts';
 import { previewErasure, readChainHead, toEraseAction } from './receipt.ts';
 
 /** Erasures of users. */
@@ -23,6 +29,8 @@ export interface Erasures {
    * goes on after its next start, or when the same erasure is asked for again.
    */
   erase(owner: OwnerId, request: EraseRequest, caller: AuditCaller): Promise<EraseAnswer>;
+  /** Erases a page of the users and spaces whose ids start alike: see {@link erasePrefix}. */
+  erasePrefix(request: PrefixEraseRequest, caller: AuditCaller): Promise<PrefixEraseAnswer>;
   /** Goes on with erasures that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the erasure under way to end its batch. */
@@ -60,27 +68,34 @@ export function createErasures(
     );
   }
 
+  async function erase(
+    owner: OwnerId,
+    { confirm, dryRun = false, removeCopies = false }: EraseRequest,
+    caller: AuditCaller,
+  ): Promise<EraseAnswer> {
+    const scope = toScope(owner);
+    if (confirm !== ownerOf(scope)) {
+      throw invalidField('/confirm', 'must be the id again', 'confirm');
+    }
+    const erasure = requireErasure(storage);
+    const held = (await heldWork.list()).find((hold) => hold.scope === scope);
+    if (held === undefined) await checkKnown(erasure, scope);
+    // Reads that are still queued tell who has read the memory; after the beginning they get lost.
+    await deps.accessQueue.flush();
+    if (dryRun) return await previewErasure(storage, erasure, scope);
+    if (held !== undefined) {
+      if (heldWork.isBusy(held)) throw memoryHeld(held);
+      const details = removeCopies ? { ...held.details, removeCopies: true } : held.details;
+      return await work({ hold: { ...held, details } }, caller);
+    }
+    // So are those of other instances, which write them several times a second.
+    if (isShared) await sleep(lookMs);
+    return await work(await begin(deps, { scope, removeCopies, caller }), caller);
+  }
+
   return {
-    async erase(owner, { confirm, dryRun = false, removeCopies = false }, caller) {
-      const scope = toScope(owner);
-      if (confirm !== ownerOf(scope)) {
-        throw invalidField('/confirm', 'must be the id again', 'confirm');
-      }
-      const erasure = requireErasure(storage);
-      const held = (await heldWork.list()).find((hold) => hold.scope === scope);
-      if (held === undefined) await checkKnown(erasure, scope);
-      // Reads that are still queued tell who has read the memory; after the beginning they get lost.
-      await deps.accessQueue.flush();
-      if (dryRun) return await previewErasure(storage, erasure, scope);
-      if (held !== undefined) {
-        if (heldWork.isBusy(held)) throw memoryHeld(held);
-        const details = removeCopies ? { ...held.details, removeCopies: true } : held.details;
-        return await work({ hold: { ...held, details } }, caller);
-      }
-      // So are those of other instances, which write them several times a second.
-      if (isShared) await sleep(lookMs);
-      return await work(await begin(deps, { scope, removeCopies, caller }), caller);
-    },
+    erase,
+    erasePrefix: (request, caller) => erasePrefix({ ...deps, erase }, request, caller),
 
     start() {
       heldWork.start();

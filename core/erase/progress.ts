@@ -12,7 +12,12 @@ export interface Progress {
   erasedBefore: number | null;
   chainHead: string | null;
   /** `null` until they were looked for. */
-  readers: { readers: ErasedReader[]; isComplete: boolean } | null;
+  readers: {
+    readers: ErasedReader[];
+    isComplete: boolean;
+    /** Spaces that the user wrote in; absent in holds of before. */
+    spaces?: string[];
+  } | null;
   tables: RowCounts;
   auditRows: number;
   /** Whether the copies beside the database go, too. */

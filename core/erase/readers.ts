@@ -1,25 +1,27 @@
 import type { ErasedReader } from '../contracts/admin.ts';
 import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { homeOf, toPhysicalPath, toUserId } from '../files/paths.ts';
+import { homeOf, toOwner, toPhysicalPath, toUserId } from '../files/paths.ts';
 import { listReadBefore } from '../history/read-before.ts';
 import { readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
 
-/** Access rows examined, traces looked up, and files listed. */
+/** Access rows examined, traces looked up, and files and spaces listed. */
 const MAX_ROWS = 50_000;
 const MAX_TRACES = 5_000;
 const MAX_READERS = 100;
+const MAX_SPACES = 1_000;
 
 /**
  * The files of shared memory and of other users that may hold what a user's memory held: files that
  * were moved out of it, and files whose writers had read it, in the same trace or dream run, or by
- * the same actor for the same user in the ten minutes before.
+ * the same actor for the same user in the ten minutes before. And the spaces that the user wrote in.
  */
 export async function findReaders(
   { log, revisions }: Pick<Storage, 'log' | 'revisions'>,
   scope: ScopeKey,
-): Promise<{ readers: ErasedReader[]; isComplete: boolean }> {
+): Promise<{ readers: ErasedReader[]; isComplete: boolean; spaces: string[] }> {
+  const spaces = new Set<string>();
   const readers = new Map<string, ErasedReader>();
   const pause = createPause();
   let isComplete = await hasFirstRead({ log, revisions }, scope);
@@ -51,6 +53,7 @@ export async function findReaders(
   const toAnswer = () => ({
     readers: [...readers.values()].sort((one, other) => (one.path < other.path ? -1 : 1)),
     isComplete,
+    spaces: [...spaces].sort(),
   });
 
   // Files that were moved to shared memory.
@@ -86,7 +89,10 @@ export async function findReaders(
   const userId = toUserId(scope);
   if (userId === null) return toAnswer();
   const writes = { userId, isElsewhere: true, action: 'write', outcome: 'ok' } as const;
-  await each(listAccess(writes), async ({ revisionId }) => {
+  await each(listAccess(writes), async ({ revisionId, scope: written }) => {
+    const { spaceId } = toOwner(written);
+    if (spaceId !== null && spaces.size < MAX_SPACES) spaces.add(spaceId);
+    else if (spaceId !== null && !spaces.has(spaceId)) isComplete = false;
     const revision = revisionId === null ? null : await revisions.get(revisionId);
     if (revision === null) return;
     const read = await listReadBefore(log, revision);

@@ -14,6 +14,7 @@ const KEEPS = [
   'The user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
   'In the audit: that the user was erased, and when. Other rows keep their action and time.',
   'Totals of the dashboard that count all users together.',
+  'What the user wrote in spaces and in shared memory, without the user id.',
   'Freezes of the user’s writes, without their reasons: they end by themselves.',
 ];
 const MAY_REMAIN = [
@@ -71,5 +72,9 @@ export function toEraseAction(scope: ScopeKey): 'users.erase' | 'spaces.erase' {
 
 /** The readers that a receipt lists. */
 export function toReaders({ readers }: Pick<Progress, 'readers'>) {
-  return { readers: readers?.readers ?? [], readersComplete: readers?.isComplete ?? false };
+  return {
+    readers: readers?.readers ?? [],
+    readersComplete: readers?.isComplete ?? false,
+    spaces: readers?.spaces ?? [],
+  };
 }

@@ -64,7 +64,7 @@ export function parseSpaceId(value: unknown): SpaceId {
   if (isUserId(value)) return value as string as SpaceId;
   throw invalidField(
     '/spaceId',
-    `is not valid. ${USER_ID_RULE.replace('user', 'space')}`,
+    `is not valid. ${USER_ID_RULE.replace('user', 'space').replace(/\.$/, '')}`,
     'spaceId',
   );
 }

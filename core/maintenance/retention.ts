@@ -1,10 +1,14 @@
+import { parseIdPrefix } from '../access/prefix.ts';
+import { listScopes, requireInspection } from '../archive/scopes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../contracts/plugin.ts';
+import type { ScopeKey } from '../contracts/records.ts';
 import type { PruneCount, Storage } from '../contracts/storage.ts';
 import { NOBODY, toAuditRecord } from '../telemetry/audit.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
+import { labelOf } from '../files/paths.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { RetentionCounts } from '../schemas/jobs.ts';
 import { sealPruned } from '../history/chain.ts';
@@ -43,13 +47,17 @@ export function createRetention(deps: RetentionDependencies) {
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  async function run({ dryRun = false } = {}): Promise<RetentionCounts | null> {
-    if (dryRun) return await runRound(deps, { dryRun, signal });
+  async function run({
+    dryRun = false,
+    prefix = null,
+  }: { dryRun?: boolean; prefix?: string | null } = {}): Promise<RetentionCounts | null> {
+    const idPrefix = prefix === null ? null : parseIdPrefix(prefix);
+    if (dryRun) return await runRound(deps, { dryRun, idPrefix, signal });
     const { leases } = deps.storage;
     const fence = await leases.claim(LEASE, deps.ids.next(), LEASE_MS);
     if (fence === null) return null;
     try {
-      return await runRound(deps, { dryRun, signal });
+      return await runRound(deps, { dryRun, idPrefix, signal });
     } finally {
       await leases.release(LEASE, fence);
     }
@@ -76,7 +84,10 @@ export function createRetention(deps: RetentionDependencies) {
     start(): void {
       if (timer === null) schedule(FIRST_MS);
     },
-    /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
+    /**
+     * Runs one round now; `dryRun` only counts, and `prefix` limits it to the users and spaces whose ids
+     * start so. `null` if another instance is running one.
+     */
     run,
     async stop(): Promise<void> {
       stopping.abort();
@@ -90,7 +101,15 @@ export function createRetention(deps: RetentionDependencies) {
 interface RoundOptions {
   /** Rows are only counted. */
   dryRun: boolean;
+  /** Only what belongs to users and spaces whose ids start so; `null` for all. */
+  idPrefix: string | null;
   signal: AbortSignal;
+}
+
+/** What a step of a round does. */
+interface StepOptions extends Pick<RoundOptions, 'dryRun' | 'signal'> {
+  /** The only scope; absent for all. */
+  scope?: ScopeKey;
 }
 
 /**
@@ -102,8 +121,9 @@ interface RoundOptions {
  */
 async function runRound(
   deps: RetentionDependencies,
-  options: RoundOptions,
+  { idPrefix, ...options }: RoundOptions,
 ): Promise<RetentionCounts> {
+  if (idPrefix !== null) return await runSelected(deps, idPrefix, options);
   const logs = await expireLogs(deps, options);
   if (!options.dryRun) {
     await expireRollups(deps, options.signal);
@@ -114,9 +134,33 @@ async function runRound(
   return { ...logs, revisions: pruned, bytes, dreams };
 }
 
+/** The steps of a round that are about rows of one scope, for each scope whose id starts so. */
+async function runSelected(
+  deps: RetentionDependencies,
+  idPrefix: string,
+  options: StepOptions,
+): Promise<RetentionCounts> {
+  const total = { events: 0, access: 0, idempotency: 0, revisions: 0, bytes: 0, dreams: 0 };
+  const inspection = requireInspection(deps.storage);
+  for await (const scope of listScopes(inspection, { scope: null, idPrefix })) {
+    if (options.signal.aborted) break;
+    const step = { ...options, scope };
+    const logs = await expireLogs(deps, step);
+    const { pruned, bytes } = await pruneRevisions(deps, step);
+    const dreams = await expireDreams(deps, step);
+    total.events += logs.events;
+    total.access += logs.access;
+    total.idempotency += logs.idempotency;
+    total.revisions += pruned;
+    total.bytes += bytes;
+    total.dreams += dreams;
+  }
+  return total;
+}
+
 async function expireLogs(
   deps: RetentionDependencies,
-  { dryRun, signal }: RoundOptions,
+  { dryRun, signal, scope }: StepOptions,
 ): Promise<Pick<RetentionCounts, 'events' | 'access' | 'idempotency'>> {
   const { log } = deps.storage;
   const ages = {
@@ -130,10 +174,10 @@ async function expireLogs(
     if (ages[what] <= 0) continue;
     const before = deps.now() - ages[what];
     if (dryRun) {
-      counts[what] = await log.countOlder(what, before);
+      counts[what] = await log.countOlder(what, before, scope);
       continue;
     }
-    counts[what] = await removeBatches(() => log.expire(what, before, BATCH_ROWS), {
+    counts[what] = await removeBatches(() => log.expire(what, before, BATCH_ROWS, scope), {
       size: BATCH_ROWS,
       signal,
     });
@@ -172,13 +216,13 @@ async function coverHistories(
 
 async function pruneRevisions(
   { storage, settings, ids, now }: RetentionDependencies,
-  { dryRun, signal }: RoundOptions,
+  { dryRun, signal, scope }: StepOptions,
 ): Promise<PruneCount> {
   const days = settings.revisionsDays;
   if (days <= 0) return { pruned: 0, bytes: 0 };
   const olderThan = now() - days * DAY_MS;
   return await storage.revisions.prune(
-    { olderThan, keepLast: 1 },
+    { olderThan, keepLast: 1, scope: scope ?? null },
     {
       dryRun,
       seal: sealPruned(now),
@@ -186,7 +230,7 @@ async function pruneRevisions(
       audit: (count) =>
         toAuditRecord(ids, {
           action: 'revisions.retention',
-          target: 'all',
+          target: scope === undefined ? 'all' : labelOf(scope),
           details: { days, ...count },
           ...NOBODY,
         }),
@@ -196,12 +240,12 @@ async function pruneRevisions(
 
 async function expireDreams(
   { storage: { runs }, settings: { dreamsDays }, now, log }: RetentionDependencies,
-  { dryRun, signal }: RoundOptions,
+  { dryRun, signal, scope }: StepOptions,
 ): Promise<number> {
   if (runs === undefined || dreamsDays <= 0) return 0;
   const before = now() - dreamsDays * DAY_MS;
-  if (dryRun) return await runs.countOlder(before);
-  const removed = await removeBatches(() => runs.expire(before, BATCH_RUNS), {
+  if (dryRun) return await runs.countOlder(before, scope);
+  const removed = await removeBatches(() => runs.expire(before, BATCH_RUNS, scope), {
     size: BATCH_RUNS,
     signal,
   });

@@ -4,6 +4,7 @@ import {
   count,
   filterText,
   flag,
+  idPrefixSchema,
   nullable,
   physicalPathSchema,
   strictObject,
@@ -170,6 +171,7 @@ export type ExportFormat = Static<typeof ExportFormat>;
 export const ExportQuery = strictObject({
   userId: filterText('Only the memory of this user.'),
   spaceId: filterText('Only the memory of this space.'),
+  prefix: Type.Optional(idPrefixSchema),
   format: Type.Optional(ExportFormat),
   history: flag('false leaves out revisions and deleted files.'),
 });

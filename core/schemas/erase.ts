@@ -2,9 +2,13 @@ import Type, { type Static } from 'typebox';
 import {
   count,
   flag,
+  idPrefixSchema,
+  nextCursorSchema,
   nullable,
   ownerFields,
+  pageQuery,
   physicalPathSchema,
+  spaceIdSchema,
   strictObject,
   text,
   timeSchema,
@@ -101,11 +105,49 @@ export const EraseAnswer = strictObject({
   readersComplete: Type.Boolean({
     description: 'false: there may be more than are listed, or the access log was too long.',
   }),
+  spaces: Type.Array(spaceIdSchema, {
+    description:
+      'The spaces that the user wrote in, as far as the access log goes: what was written there stays. Erase a space to remove it. Empty for a space.',
+  }),
   keeps: Type.Array(Type.String(), { description: 'What stays in the database, and why.' }),
   ...fileOfReceipt,
   mayRemain: Type.Array(Type.String(), { description: 'Where the memory may be besides.' }),
 });
 export type EraseAnswer = Static<typeof EraseAnswer>;
+
+/** How many users and spaces an erasure by prefix is about. */
+const PrefixConfirm = strictObject({
+  prefix: Type.String({ description: 'The prefix again.' }),
+  users: count('As the preview said.'),
+  spaces: count('As the preview said.'),
+});
+
+/** What an erasure by prefix takes. */
+export const PrefixEraseRequest = strictObject({
+  prefix: idPrefixSchema,
+  dryRun: flag('List what matches, and remove nothing.'),
+  confirm: Type.Optional(PrefixConfirm),
+  removeCopies: EraseRequest.properties.removeCopies,
+  limit: pageQuery.limit,
+  cursor: pageQuery.cursor,
+});
+export type PrefixEraseRequest = Static<typeof PrefixEraseRequest>;
+
+/** A user or a space that an erasure by prefix would remove. */
+const PrefixMatch = strictObject({ ...ownerFields, tables: rowCounts('Rows, by table.') });
+
+/** A page of an erasure by prefix, or of its preview. */
+export const PrefixEraseAnswer = strictObject({
+  prefix: idPrefixSchema,
+  dryRun: Type.Boolean(),
+  users: count('All users that match: confirm takes this number.'),
+  spaces: count('All spaces that match: confirm takes this number.'),
+  matches: Type.Array(PrefixMatch, { description: 'Of a preview: those of this page.' }),
+  receipts: Type.Array(EraseAnswer, { description: 'Of those that this page erased.' }),
+  progress: strictObject({ done: count('Users and spaces up to here, over all pages.') }),
+  nextCursor: nextCursorSchema,
+});
+export type PrefixEraseAnswer = Static<typeof PrefixEraseAnswer>;
 
 /** An operator's work for which the writes of a user wait. */
 export const AdminHold = strictObject({

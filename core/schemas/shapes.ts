@@ -44,6 +44,13 @@ export const ownerFields = {
   spaceId: nullable(spaceIdSchema),
 };
 
+/** The users and spaces whose ids start alike. */
+export const idPrefixSchema = Type.String({
+  minLength: 1,
+  maxLength: 129,
+  description: 'The start of ids, ending in :*, .*, -* or _* after at least one character: acme:*',
+});
+
 /** Where a file is, as operators see it. */
 export const physicalPathSchema = Type.String({
   format: 'physical-path',

@@ -22,7 +22,7 @@ export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
       errorCodes: ['INVALID_USER_ID'],
       shows(_, { query }) {
         const scope = toFilteredScope(query);
-        return [scope === null ? 'all' : homeOf(scope)];
+        return [scope === null ? (query.prefix ?? 'all') : homeOf(scope)];
       },
       async handle(request) {
         const { history = true, format = 'archive', ...owner } = request.query;

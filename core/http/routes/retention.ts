@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
+import { parseIdPrefix } from '../../access/prefix.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { createIdSource } from '../../ids/ids.ts';
@@ -6,15 +7,19 @@ import { createJob } from '../../maintenance/job.ts';
 import { createRetention } from '../../maintenance/retention.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { jobOf, RetentionCounts } from '../../schemas/jobs.ts';
-import { flag, nullable, strictObject } from '../../schemas/shapes.ts';
+import { flag, idPrefixSchema, nullable, strictObject } from '../../schemas/shapes.ts';
 
 const RetentionBody = strictObject({
   dryRun: flag('Counts, and removes nothing.'),
 });
-type RetentionBody = Static<typeof RetentionBody>;
+const RetentionQuery = strictObject({ prefix: Type.Optional(idPrefixSchema) });
 
 const RetentionJob = jobOf(
-  strictObject({ dryRun: Type.Boolean(), counts: nullable(RetentionCounts) }),
+  strictObject({
+    dryRun: Type.Boolean(),
+    prefix: nullable(idPrefixSchema),
+    counts: nullable(RetentionCounts),
+  }),
 );
 
 /** Runs retention now. `memory-service prune` calls this on a running server. */
@@ -32,9 +37,10 @@ export function retentionRoutes(
   const job = createJob({
     name: 'retention',
     log,
-    work: async ({ dryRun = false }: RetentionBody) => ({
+    work: async ({ dryRun, prefix }: { dryRun: boolean; prefix: string | null }) => ({
       dryRun,
-      counts: await retention.run({ dryRun }),
+      prefix,
+      counts: await retention.run({ dryRun, prefix }),
     }),
   });
   return [
@@ -44,11 +50,15 @@ export function retentionRoutes(
       role: 'admin',
       summary: 'Remove what is past its retention',
       description:
-        'Answers at once: a round of the retention runs in the background, as it does once an hour. counts is null when another instance runs one.',
+        'Answers at once: a round of the retention runs in the background, as it does once an hour; with prefix only for the memory of the users and spaces whose ids start so. counts is null when another instance runs one.',
+      querySchema: RetentionQuery,
       bodySchema: RetentionBody,
       resultSchema: RetentionJob,
       status: 202,
-      handle: ({ body }) => job.start(body),
+      handle({ body: { dryRun = false }, query: { prefix = null } }) {
+        if (prefix !== null) parseIdPrefix(prefix);
+        return job.start({ dryRun, prefix });
+      },
     }),
     adminRoute('Status', {
       method: 'GET',

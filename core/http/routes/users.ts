@@ -2,7 +2,12 @@ import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { RestoreAnswer, RestoreRequest } from '../../schemas/revisions.ts';
-import { EraseAnswer, EraseRequest } from '../../schemas/erase.ts';
+import {
+  EraseAnswer,
+  EraseRequest,
+  PrefixEraseAnswer,
+  PrefixEraseRequest,
+} from '../../schemas/erase.ts';
 import { listOf, nullable, strictObject, userIdSchema } from '../../schemas/shapes.ts';
 import { AdminUser, UserListQuery } from '../../schemas/users.ts';
 import type { Core } from '../../service.ts';
@@ -88,6 +93,20 @@ export function usersRoutes(
       errorCodes: ['INVALID_USER_ID', 'FILE_NOT_FOUND', 'MEMORY_HELD'],
       handle: (request) =>
         core.erasures.erase({ userId: request.params['userId'] }, request.body, request.caller),
+    }),
+    adminRoute('Users', {
+      method: 'POST',
+      path: '/v1/admin/erase',
+      role: 'admin',
+      // It removes batch after batch.
+      deadlineMs: null,
+      summary: 'Erase the users and spaces whose ids start alike',
+      description:
+        'For a tenant that leaves. With dryRun it lists them. It runs only with the prefix and the numbers of that preview in confirm, else 409, and erases a page of them, with a receipt for each: ask again with nextCursor, and the rest as before, until it is null. A page also ends after 20 seconds.',
+      bodySchema: PrefixEraseRequest,
+      resultSchema: PrefixEraseAnswer,
+      errorCodes: ['INVALID_CURSOR', 'VERSION_CONFLICT', 'MEMORY_HELD'],
+      handle: ({ body, caller }) => core.erasures.erasePrefix(body, caller),
     }),
     adminRoute('Users', {
       method: 'POST',

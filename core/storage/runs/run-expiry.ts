@@ -1,3 +1,4 @@
+import type { ScopeKey } from '../../contracts/records.ts';
 import type { RunKey, RunKeys, RunRecord } from '../../contracts/runs.ts';
 import { userLeaseOf } from '../../files/run-names.ts';
 import { groupBy } from '../../lists/group-by.ts';
@@ -15,10 +16,11 @@ import { ownerOf } from '../../files/paths.ts';
  */
 export async function expireRuns(
   database: Pick<StoreDatabase, 'read' | 'mutate'>,
-  before: number,
-  limit: number,
+  { before, limit, scope: only }: { before: number; limit: number; scope: ScopeKey | null },
 ): Promise<number> {
-  const found = await database.read((connection) => findEnded(connection, before, limit));
+  const found = await database.read((connection) =>
+    findEnded(connection, { before, limit, scope: only }),
+  );
   let removed = 0;
   for (const runs of groupBy(found, ({ plugin, scope }) => `${plugin}\n${scope}`).values()) {
     const [first] = runs;
@@ -67,23 +69,40 @@ function hasEnded(run: RunRecord | null, before: number): boolean {
 }
 
 /** How many runs {@link expireRuns} would remove in all. */
-export async function countEndedRuns(connection: Connection, before: number): Promise<number> {
+export async function countEndedRuns(
+  connection: Connection,
+  before: number,
+  scope: ScopeKey | null,
+): Promise<number> {
+  const own = inScope(scope);
   const [row] = await connection.all(
-    'select count(*) as ended from svc_dream_history where ended_at < ? and is_waiting = 0',
-    [before],
+    `select count(*) as ended from svc_dream_history h where h.ended_at < ? and h.is_waiting = 0${own.sql}`,
+    [before, ...own.parameters],
   );
   return row === undefined ? 0 : toInteger(row['ended']);
 }
 
 /** A run has its id before it ends, so it stands among the ids from before that time. */
-async function findEnded(connection: Connection, before: number, limit: number): Promise<RunKey[]> {
+async function findEnded(
+  connection: Connection,
+  { before, limit, scope }: { before: number; limit: number; scope: ScopeKey | null },
+): Promise<RunKey[]> {
   const beyond = leastIdBeyond(before, await readIdSkew(connection));
-  const source = connection.dialect.byIndex('svc_dream_history', 'h', 'svc_dream_history_id');
+  const own = inScope(scope);
+  const source =
+    scope === null
+      ? connection.dialect.byIndex('svc_dream_history', 'h', 'svc_dream_history_id')
+      : 'svc_dream_history h';
   const rows = await connection.all(
-    `select ${RUN_KEYS.select('h').join(', ')} from ${source} where h.id < ? and h.ended_at < ? and h.is_waiting = 0 order by h.id limit ?`,
-    [beyond, before, limit],
+    `select ${RUN_KEYS.select('h').join(', ')} from ${source} where h.id < ? and h.ended_at < ? and h.is_waiting = 0${own.sql} order by h.id limit ?`,
+    [beyond, before, ...own.parameters, limit],
   );
   return rows.map((row) => RUN_KEYS.toRecord(row));
+}
+
+function inScope(scope: ScopeKey | null): { sql: string; parameters: number[] } {
+  if (scope === null) return { sql: '', parameters: [] };
+  return { sql: ' and h.scope_id = ?', parameters: [toScopeId(scope)] };
 }
 
 /** Whether a user has no other runs of the plugin. */

@@ -24,8 +24,9 @@ export function createRunStores(database: StoreDatabase): RunStores {
       const [row] = await database.read((connection) => connection.all(GET_RUN, [bytes]));
       return row === undefined ? null : RUNS.toRecord(row);
     },
-    expire: (before, limit) => expireRuns(database, before, limit),
-    countOlder: (before) => database.read((connection) => countEndedRuns(connection, before)),
+    expire: (before, limit, scope = null) => expireRuns(database, { before, limit, scope }),
+    countOlder: (before, scope = null) =>
+      database.read((connection) => countEndedRuns(connection, before, scope)),
   };
 }
 

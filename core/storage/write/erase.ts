@@ -14,7 +14,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { toPendingSetting } from '../../erase/pending-receipt.ts';
 import { createPendingReceipts } from './pending-receipts.ts';
-import { countUserRows } from './user-rows.ts';
+import { countUserRows, listOwners } from './user-rows.ts';
 
 /** The rows that the last transaction of an erasure removes at most. */
 const LAST_ROWS = 500;
@@ -36,7 +36,7 @@ export function createErasureStore(database: StoreDatabase): ErasureStore {
 
 function createErasureReads(
   database: StoreDatabase,
-): Pick<ErasureStore, 'look' | 'erasedAt' | 'count'> {
+): Pick<ErasureStore, 'look' | 'erasedAt' | 'count' | 'owners'> {
   return {
     look: (after) =>
       database.snapshot(async (connection) => {
@@ -78,6 +78,9 @@ function createErasureReads(
         );
         return toIntegerOrNull(row?.['erased_at']);
       }),
+
+    owners: (idPrefix, page) =>
+      database.read((connection) => listOwners(connection, idPrefix, page)),
 
     async count(scope) {
       assertScope(scope);

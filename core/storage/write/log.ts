@@ -56,11 +56,11 @@ export function createLogStore(database: LogDatabase): LogStore {
       const [event = null] = await readEvents('tool_call_id', toolCallId, 1);
       return event;
     },
-    expire: (what, before, limit) =>
-      database.write((connection) => expireRows(connection, what, { before, limit })),
-    countOlder: (what, before) =>
+    expire: (what, before, limit, scope = null) =>
+      database.write((connection) => expireRows(connection, what, { before, limit, scope })),
+    countOlder: (what, before, scope = null) =>
       database.read(async (connection) => {
-        const { from, parameters } = await findOlder(connection, what, before);
+        const { from, parameters } = await findOlder(connection, what, { before, scope });
         const [row] = await connection.all(`select count(*) as older ${from}`, parameters);
         return row === undefined ? 0 : toInteger(row['older']);
       }),
@@ -234,31 +234,35 @@ function countReads(access: readonly AccessRecord[]): FileStat[] {
   );
 }
 
-/** The rows of before a time, `t`, found by an index in the order of their age. */
+/** The rows of before a time, `t`, of a scope or of all, found by an index in the order of their age. */
 async function findOlder(
   connection: Connection,
   what: keyof typeof AGED,
-  before: number,
+  { before, scope }: { before: number; scope: ScopeKey | null },
 ): Promise<{ from: string; order: string; parameters: SqlValue[] }> {
   const { table, time } = AGED[what];
+  const inScope = scope === null ? '' : ' and t.scope_id = ?';
+  const own = scope === null ? [] : [toScopeId(scope)];
   if (what === 'idempotency') {
-    return { from: `from ${table} t where t.${time} < ?`, order: time, parameters: [before] };
+    const from = `from ${table} t where t.${time} < ?${inScope}`;
+    return { from, order: time, parameters: [before, ...own] };
   }
-  const source = connection.dialect.byIndex(table, 't', `${table}_id`);
+  const source =
+    scope === null ? connection.dialect.byIndex(table, 't', `${table}_id`) : `${table} t`;
   return {
-    from: `from ${source} where t.id < ? and t.${time} < ?`,
+    from: `from ${source} where t.id < ? and t.${time} < ?${inScope}`,
     order: 'id',
-    parameters: [leastIdBeyond(before, await readIdSkew(connection)), before],
+    parameters: [leastIdBeyond(before, await readIdSkew(connection)), before, ...own],
   };
 }
 
 async function expireRows(
   connection: Connection,
   what: keyof typeof AGED,
-  { before, limit }: { before: number; limit: number },
+  { before, limit, scope }: { before: number; limit: number; scope: ScopeKey | null },
 ): Promise<number> {
   const { table } = AGED[what];
-  const { from, order, parameters } = await findOlder(connection, what, before);
+  const { from, order, parameters } = await findOlder(connection, what, { before, scope });
   const rows = await connection.all(
     `select ${selectKey(table)} ${from} order by t.${order} limit ?`,
     [...parameters, limit],

@@ -5,11 +5,11 @@ import { DREAMING, runBudgetOf, userLeaseBounds, userLeaseOf } from '../../files
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { toUuid } from '../schema/ids.ts';
 import { deleteFound, deleteRows, selectKey } from '../schema/row-sets.ts';
-import { toInteger } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { SCOPE_TABLES } from '../schema/tables.ts';
 import type { LockedRange } from './locked-range.ts';
-import { toOwner } from '../../files/paths.ts';
+import { ownerOf, scopesFrom, toOwner, toScope } from '../../files/paths.ts';
 
 /** Rows of tables with contents in them: each counts as several. */
 const LARGE = new Set(['svc_content', 'svc_revision', 'svc_dream_history', 'svc_event']);
@@ -73,6 +73,54 @@ export async function countUserRows(connection: Connection, scope: ScopeKey): Pr
     add(counts, table, toInteger(row?.['row_count'] ?? 0));
   }
   return counts;
+}
+
+/** Whether a scope, `s`, has rows of its own. */
+const HAS_ROWS = SCOPE_TABLES.map(
+  (table) => `exists (select 1 from ${table} t where t.scope_id = s.scope_id)`,
+).join(' or ');
+
+/** Lists the users and spaces of whom there are rows, as {@link ErasureStore.owners} says. */
+export async function listOwners(
+  connection: Connection,
+  idPrefix: string,
+  { after, limit }: { after: ScopeKey | null; limit: number },
+): Promise<ScopeKey[]> {
+  const found = new Set<ScopeKey>();
+  for (const owners of ['spaces', 'users'] as const) {
+    const { from, to } = scopesFrom(owners, idPrefix);
+    const rows = await connection.all(
+      'select s.scope from svc_scope s where s.scope >= ? and s.scope < ? and s.scope > ?' +
+        ` and (${HAS_ROWS}) order by s.scope limit ?`,
+      [from, to, after ?? '', limit],
+    );
+    for (const row of rows) found.add(toText(row['scope']) as ScopeKey);
+  }
+  for (const scope of await listReaders(connection, idPrefix, { after, limit })) found.add(scope);
+  return [...found].sort((one, other) => (one < other ? -1 : 1)).slice(0, limit);
+}
+
+/** The users who have access rows, in any scope: one step in the index for each. */
+async function listReaders(
+  connection: Connection,
+  idPrefix: string,
+  { after, limit }: { after: ScopeKey | null; limit: number },
+): Promise<ScopeKey[]> {
+  const bounds = scopesFrom('users', idPrefix);
+  const [from, to] = [ownerOf(bounds.from as ScopeKey), ownerOf(bounds.to as ScopeKey)];
+  const start = after !== null && after >= bounds.from ? ownerOf(after) : null;
+  const found: ScopeKey[] = [];
+  for (let last = start; found.length < limit;) {
+    const [row] = await connection.all(
+      `select t.user_id from svc_access_log t where t.user_id ${last === null ? '>=' : '>'} ?` +
+        ' and t.user_id < ? order by t.user_id limit 1',
+      [last ?? from, to],
+    );
+    if (row === undefined) break;
+    last = toText(row['user_id']);
+    found.push(toScope({ userId: last }));
+  }
+  return found;
 }
 
 /** Locks rows of a user, one table after the other. */
