@@ -94,13 +94,15 @@ module.exports = {
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|revisions|shapes|tool-prefix)\\.ts$',
           '^core/errors\\.ts$',
-          '^core/(encoding/(foreign-json|take-text)|lists/page|packages/import-peer|time/(pause|time))\\.ts$',
+          '^core/(encoding/(foreign-json|setting-count|take-text)|lists/page|packages/import-peer|time/(pause|time))\\.ts$',
           '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(access/spaces|ids/id-time|describe-error|files/(content|dream-exclusion|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
+          // What routes of settings take as If-Match.
+          '^core/http/precondition\\.ts$',
           // Which tools a key is for, and for whom.
           '^core/access/key-rules\\.ts$',
           '^core/(encoding/json-reply|network/proxy|providers/(circuit-breaker|embedding-models|provider-failure))\\.ts$',

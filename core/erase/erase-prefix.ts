@@ -1,15 +1,19 @@
 import { parseIdPrefix } from '../access/prefix.ts';
-import type { EraseAnswer, PrefixEraseAnswer, PrefixEraseRequest } from '../contracts/admin.ts';
+import type {
+  EraseAnswer,
+  EraseRequest,
+  PrefixEraseAnswer,
+  PrefixEraseRequest,
+} from '../contracts/admin.ts';
 import type { ErasureStore } from '../contracts/erasure.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
 import type { ScopeKey } from '../contracts/records.ts';
 import { invalidField, MemoryError } from '../errors.ts';
-import { ownerOf, toOwner, toUserId } from '../files/paths.ts';
+import { type OwnerId, ownerOf, toOwner, toUserId } from '../files/paths.ts';
 import { requireErasure } from '../history/redact.ts';
 import { type ListIdentity, parsePage, readByKey, toCursor } from '../lists/page.ts';
 import { writeAudit } from '../telemetry/audit.ts';
 import type { EraseParts } from './erase-memory.ts';
-import type { Erasures } from './erase.ts';
 
 /** Scopes that are read at once. */
 const SCOPES_READ = 500;
@@ -18,7 +22,7 @@ const PAGE_MS = 20_000;
 
 /** What an erasure by prefix needs. */
 interface PrefixParts extends Pick<EraseParts, 'storage' | 'ids'> {
-  erase: Erasures['erase'];
+  erase(owner: OwnerId, request: EraseRequest, caller: AuditCaller): Promise<EraseAnswer>;
 }
 
 /** A page: which users and spaces it is about, after which one, and how many came before it. */

@@ -1,6 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox';
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
-import { toCount } from '../../core/config/setting-count.ts';
+import { toCount } from '../../core/encoding/setting-count.ts';
 import { readAfterWrite } from '../../core/errors.ts';
 import { SETTING_BOUNDS } from './setting-bounds.ts';
 import { MIN_RUN_TOKENS } from './tokens.ts';

@@ -1,5 +1,5 @@
 import type { ConfigStore, SettingCounter } from '../../contracts/storage.ts';
-import { toCount } from '../../config/setting-count.ts';
+import { toCount } from '../../encoding/setting-count.ts';
 import { MemoryError } from '../../errors.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { SETTINGS, toSettingText } from '../schema/records.ts';
