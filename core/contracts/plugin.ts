@@ -250,6 +250,17 @@ export interface PluginHistory {
     runId: string,
     options: RevertRunOptions,
   ): Promise<readonly RevertedFile[]>;
+  /**
+   * Where a file of a scope is now that stood at a path, and lines of it: they are followed from a time in
+   * milliseconds, through moves and through calls that carried them to another file. `lines` of the answer
+   * have paths of the same scope by the lines without indent and bullet; lines that are gone, or in other
+   * memory, are missing.
+   */
+  follow(
+    scope: ScopeKey,
+    path: string,
+    options: { since: number; lines: readonly string[] },
+  ): Promise<{ path: string; lines: ReadonlyMap<string, string> }>;
   /** A unified diff; `null` stands for a file that is not there. */
   diff(before: string | null, after: string | null, path: string): string;
 }

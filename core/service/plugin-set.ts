@@ -134,6 +134,14 @@ function toPluginHistory(revisions: Revisions): HostHistory {
       const left = { ...options, except: new Set(except) };
       return (await revisions.revertWrites(selection, caller, left)).files;
     },
+    async follow(scope, path, options) {
+      const { file, lines } = await revisions.follow({ scope, path }, options);
+      const own = [...lines].filter(([, key]) => key.scope === scope);
+      return {
+        path: file.scope === scope ? file.path : path,
+        lines: new Map(own.map(([line, key]) => [line, key.path])),
+      };
+    },
     diff: (before, after, path) => unifiedDiff(before, after, { path }),
   };
 }

@@ -3,6 +3,7 @@ import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { assertState, toDecided, type WrittenOperations } from './life-cycle.ts';
 import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operations.ts';
+import { relocate } from './relocate.ts';
 import { type ActiveRun, type Rows, type RunContext, updateRun } from './run.ts';
 import { commitWrite, planWrite, readMemory } from './write.ts';
 
@@ -26,7 +27,7 @@ export interface DecidedRun {
 
 /**
  * Applies or rejects operations of a run that has ended. Operations to apply are located again in the
- * files as they are now, and written in one transaction.
+ * files as they are now, wherever their lines were moved, and written in one transaction.
  *
  * @throws MemoryError `RUN_STATE` for a run that has not ended or is a dry run, and for an operation
  * that is closed; `INVALID_REQUEST` for one that the run does not have.
@@ -56,14 +57,16 @@ export async function decideOnRun(
   if (verb === 'reject') {
     return await updateRun(context, run, states, (rows) => settle(rows, null, numbers));
   }
-  const memory = await readMemory(host, run.scope, picked);
+  const since = row.startedAt ?? row.createdAt;
+  const placed = await relocate(host, { scope: run.scope, since }, picked);
+  const memory = await readMemory(host, run.scope, placed);
   const isLogged = detailsOf(row).maxWrites > 1;
-  const request = { operations: picked, memory, maxWrites: null, isLogged };
+  const request = { operations: placed, memory, maxWrites: null, isLogged };
   const plan = await planWrite(host, request);
   return await commitWrite(context, run, request, {
     plan,
     states,
-    end: (rows, written) => settle(rows, written, []),
+    end: (rows, written) => settle(rows, { ...written, placed }, []),
   });
 }
 

@@ -139,6 +139,8 @@ export interface WrittenOperations {
   held: ReadonlyMap<number, string>;
   /** Virtual paths of the files that it wrote. */
   paths: readonly string[];
+  /** Operations as they were applied, where their lines had moved to other files. */
+  placed?: readonly RunOperation[];
 }
 
 /** A run that failed: its user is dreamed again later, so none of its operations waits. */
@@ -294,11 +296,14 @@ function toStale(one: RunOperation, why: string): RunOperation {
 
 /** The operations as a write has left them. */
 function withWritten(run: RunRecord, written: WrittenOperations): RunRecord {
-  const { applied, stale, held, paths } = written;
+  const { applied, stale, held, paths, placed = [] } = written;
   const details = detailsOf(run);
   const operations = details.operations.map((one): RunOperation => {
     const { number } = one.operation;
-    if (applied.has(number)) return { ...one, status: 'applied', why: null, isPreselected: false };
+    if (applied.has(number)) {
+      const made = placed.find(({ operation }) => operation.number === number) ?? one;
+      return { ...made, status: 'applied', why: null, isPreselected: false };
+    }
     const why = stale.get(number);
     if (why !== undefined) return toStale(one, why);
     const reason = held.get(number);

@@ -51,12 +51,13 @@ export async function openDreams(options: DreamServiceOptions = {}): Promise<Dre
     (await startProviderServer({ reply: (body) => toText(answer(promptOf(body))) }));
   if (options.provider === undefined) onTestFinished(() => provider.close());
   const plugin = dreaming();
+  const { plugins = [], ...config } = options.config ?? {};
   const live = await serveCore({
     model: openai({ baseUrl: provider.baseUrl, name: 'scripted', maxRetries: 0 }),
     now: clock.now,
-    plugins: [plugin],
+    plugins: [plugin, ...plugins],
     ...(options.storage === undefined ? {} : { storage: options.storage }),
-    ...options.config,
+    ...config,
   });
   const admin = (method: string, path: string, body?: unknown) =>
     live.request(method, `/v1/admin/${path}`, {

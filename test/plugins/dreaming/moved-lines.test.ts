@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import type { Host, Plugin } from '../../../core/contracts/plugin.ts';
+import { call } from '../../support/service.ts';
+import { lines, MINUTE, openDreams, operation, verdicts } from './dream-service.ts';
+
+const FOOD = '# Food\n\n- Allergic to nuts\n- Likes rice\n';
+const REWORDED = '- Has an allergy to nuts';
+
+/** A run with an operation that waits: it rewords the first line of food.md. */
+async function openWaiting() {
+  const hosts: Host[] = [];
+  const carrier: Plugin = {
+    name: 'carrier',
+    apiVersion: 2,
+    setup: (host) => void hosts.push(host),
+  };
+  const config = { plugins: [carrier], tools: { move: true, delete: true } };
+  const service = await openDreams({ config });
+  const [host] = hosts as [Host];
+  await service.write('alice', 'user/food.md', FOOD);
+  service.say(() => ({
+    operations: [
+      operation({
+        kind: 'reword',
+        remove: lines('user/food.md', FOOD, 3),
+        add: { path: 'user/food.md', heading: null, lines: [REWORDED] },
+      }),
+    ],
+  }));
+  service.judge(verdicts({ 1: 'keeps' }));
+  const run = await service.dream('alice');
+  expect(run).toMatchObject({ outcome: 'waiting', operationsWaiting: 1 });
+  const act = async (verb: string, body: object = {}) => {
+    service.clock.advance(MINUTE);
+    return (await service.admin('POST', `dream/runs/${run.id}/${verb}`, body)).json;
+  };
+  service.clock.advance(MINUTE);
+  return {
+    service,
+    run,
+    act,
+    move: (from: string, to: string) => {
+      service.clock.advance(MINUTE);
+      return call(service.core, 'alice', 'memory_move', { from: `user/${from}`, to: `user/${to}` });
+    },
+    carry: async (contents: Record<string, string>) => {
+      service.clock.advance(MINUTE);
+      await host.write(
+        Object.entries(contents).map(([path, content]) => ({
+          userId: 'alice',
+          path: `user/${path}`,
+          content,
+          reason: 'Carries lines.',
+        })),
+        { actor: 'carrier', runId: host.newId() },
+      );
+    },
+  };
+}
+
+describe('a waiting operation', () => {
+  it('is applied where its file was moved to, and its run is undone there', async () => {
+    const { service, run, act, move } = await openWaiting();
+    await move('food.md', 'diet.md');
+    await move('diet.md', 'about/diet.md');
+    await service.write('alice', 'user/food.md', '# Another\n');
+    const answer = await act('apply', { operations: [1] });
+    expect(answer).toMatchObject({
+      outcome: 'applied',
+      decided: [{ number: 1, status: 'applied' }],
+    });
+    const applied = FOOD.replace('- Allergic to nuts', REWORDED);
+    expect(await service.read('alice', 'user/about/diet.md')).toBe(applied);
+    expect(await service.read('alice', 'user/food.md')).toBe('# Another\n');
+    const { json } = await service.admin('GET', `dream/runs/${run.id}`);
+    expect(json.operations[0]).toMatchObject({
+      remove: [{ path: 'users/alice/about/diet.md', line: 3 }],
+      add: { path: 'users/alice/about/diet.md' },
+    });
+    expect(await act('revert')).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(await service.read('alice', 'user/about/diet.md')).toBe(FOOD);
+  });
+
+  it('is applied where a call carried its line to, below the same heading', async () => {
+    const { service, act, carry, move } = await openWaiting();
+    await service.write('alice', 'user/health.md', '# Food\n\n- No milk\n');
+    await carry({
+      'food.md': '# Food\n\n- Likes rice\n',
+      'health.md': '# Food\n\n- No milk\n- Allergic to nuts\n',
+    });
+    await move('health.md', 'body.md');
+    const answer = await act('apply', { operations: [1] });
+    expect(answer.decided).toMatchObject([{ number: 1, status: 'applied' }]);
+    expect(await service.read('alice', 'user/body.md')).toBe(`# Food\n\n- No milk\n${REWORDED}\n`);
+    expect(await service.read('alice', 'user/food.md')).toBe('# Food\n\n- Likes rice\n');
+  });
+
+  it('is stale where its line stands below another heading, and where it is gone', async () => {
+    const { service, act, carry } = await openWaiting();
+    await service.write('alice', 'user/ben.md', '# Ben\n\n- Swims\n');
+    await carry({
+      'food.md': '# Food\n\n- Likes rice\n',
+      'ben.md': '# Ben\n\n- Swims\n- Allergic to nuts\n',
+    });
+    const answer = await act('apply', { operations: [1] });
+    expect(answer.decided).toMatchObject([
+      { number: 1, status: 'stale', why: 'Its lines stand in another place by now.' },
+    ]);
+    expect(await service.read('alice', 'user/ben.md')).toContain('- Allergic to nuts\n');
+
+    const other = await openWaiting();
+    await other.move('food.md', 'diet.md');
+    await other.service.write('alice', 'user/diet.md', '# Food\n\n- Likes rice\n');
+    const gone = await other.act('apply', { operations: [1] });
+    expect(gone.decided).toMatchObject([{ number: 1, status: 'stale' }]);
+  });
+
+  it('is stale where its file was deleted', async () => {
+    const { service, act } = await openWaiting();
+    await call(service.core, 'alice', 'memory_delete', { path: 'user/food.md' });
+    const answer = await act('apply', { operations: [1] });
+    expect(answer.decided).toMatchObject([{ number: 1, status: 'stale' }]);
+  });
+});
