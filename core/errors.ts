@@ -269,6 +269,13 @@ export const ERROR_CODES = {
     message: 'Not every conflict is decided.',
     action: 'Ask with dryRun, and decide each conflict in resolutions; details.conflicts has them.',
   },
+  CONTENT_REFUSED: {
+    status: 422,
+    retryable: false,
+    message: 'The text has something that must not be stored.',
+    action:
+      'Leave out what details.refused names by line and kind, then send it again. An operator can change SERVICE_SCREEN_SECRETS and SERVICE_SCREEN_PERSONAL.',
+  },
   PATCH_NOT_FOUND: {
     status: 422,
     retryable: false,

@@ -11,6 +11,7 @@ export type * from './contracts/records.ts';
 export type * from './contracts/route.ts';
 export type * from './contracts/storage.ts';
 export type * from './contracts/tool.ts';
+export type * from './contracts/screener.ts';
 export type * from './contracts/trace-exporter.ts';
 export { CircuitBreaker } from './providers/circuit-breaker.ts';
 export type { CircuitBreakerOptions } from './providers/circuit-breaker.ts';

@@ -5,6 +5,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { type ErrorCode, MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
+import type { Screening } from '../screening/screening.ts';
 import { IMPORT_ACTOR } from '../files/actor.ts';
 import { hashText } from '../files/content.ts';
 import type { Files } from '../files/files.ts';
@@ -47,6 +48,8 @@ export interface ImportDependencies {
   storage: Storage;
   files: ImportedFiles & Pick<Files, 'checkWrites'>;
   limits: Settings['limits'];
+  /** What an import of another program's export, or of a folder, passes as any write does. */
+  screening: Pick<Screening, 'admit'>;
   ids: IdSource;
   /** An import writes nothing of a user who was erased since it began. */
   erasures: Pick<KnownErasures, 'latest'>;
@@ -369,14 +372,34 @@ async function* compare(deps: Reading, open: OpenArchive, work: Work): Imported 
     const outcome = planImport(toImport(file, work), { existing, seam, hash });
     const takesRoom = work.goesOn === true && outcome === 'created';
     const reason = takesRoom ? await room.take(file.key.scope) : null;
-    if (reason !== null) {
-      yield { item: toPhysicalPath(file.key), reason };
+    const refusal = reason ?? (await findRefusal(deps, file, { work, outcome }));
+    if (refusal !== null) {
+      yield { item: toPhysicalPath(file.key), reason: refusal };
       continue;
     }
     yield counter.count(file.key, outcome === 'older' ? 'restored' : outcome);
   }
   yield* bad.take();
   return counter.summary;
+}
+
+/** Why screening would refuse a file; `null` if it would not. */
+async function findRefusal(
+  { storage, screening }: Reading,
+  { key, content }: ArchivedFile,
+  { work, outcome }: { work: Work; outcome: ReturnType<typeof planImport> },
+): Promise<string | null> {
+  if (work.from === undefined || content === null) return null;
+  if (outcome !== 'created' && outcome !== 'updated') return null;
+  const before = outcome === 'created' ? null : ((await storage.files.get(key))?.content ?? null);
+  try {
+    screening.admit({ before, content, path: toPhysicalPath(key) });
+    return null;
+  } catch (error) {
+    const reason = findReason(error);
+    if (reason === null) throw error;
+    return reason;
+  }
 }
 
 /** The files that the reader of an archive left out since it was asked last. */
@@ -513,7 +536,12 @@ class ArchiveWriter {
   readonly #deps: ImportDependencies;
   readonly #work: WriteWork;
   readonly #audit: ImportAudit;
-  readonly #writeOptions: { traceId: string | null; knownErasure: number; audit: null };
+  readonly #writeOptions: {
+    traceId: string | null;
+    knownErasure: number;
+    audit: null;
+    isOwnExport: boolean;
+  };
   /** The file before those of a batch. */
   #last: FileKey | null = null;
 
@@ -521,8 +549,10 @@ class ArchiveWriter {
     this.#deps = deps;
     this.#work = work;
     this.#audit = audit;
-    const { caller, knownErasure } = work;
-    this.#writeOptions = { traceId: caller?.traceId ?? null, knownErasure, audit: null };
+    const { caller, knownErasure, from } = work;
+    const isOwnExport = from === undefined;
+    const traceId = caller?.traceId ?? null;
+    this.#writeOptions = { traceId, knownErasure, audit: null, isOwnExport };
   }
 
   async writeOlder(older: OlderRevisions): Promise<void> {
@@ -599,6 +629,7 @@ function findReason(error: unknown): string | null {
 }
 
 const OF_ONE_FILE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'CONTENT_REFUSED',
   'INVALID_CONTENT',
   'INVALID_PATH',
   'PAYLOAD_TOO_LARGE',

@@ -294,6 +294,26 @@ export const SETTINGS = {
     env: 'SERVICE_SHARED_WRITES',
     description: 'May the tools write shared memory?',
   },
+  'screen.secrets': {
+    schema: Type.Enum(['off', 'warn', 'mask', 'refuse']),
+    default: 'warn',
+    env: 'SERVICE_SCREEN_SECRETS',
+    description:
+      'What happens to keys, tokens, passwords, private keys, cards and IBANs in what is written.',
+  },
+  'screen.personal': {
+    schema: Type.Enum(['off', 'warn', 'mask', 'refuse']),
+    default: 'off',
+    env: 'SERVICE_SCREEN_PERSONAL',
+    description: 'What happens to national ids, e-mail addresses and phone numbers in it.',
+  },
+  'screen.patterns': {
+    schema: text(ANY),
+    default: null,
+    env: 'SERVICE_SCREEN_PATTERNS',
+    description: 'File of own patterns, one on a line, as in employee number: EMP-\\d{6}.',
+    allowed: 'a file',
+  },
   rateLimit: {
     schema: integer(0, 1_000_000),
     default: 0,

@@ -13,6 +13,7 @@ import type {
 } from './records.ts';
 import type { RevertedFile, RevertRequest } from './admin.ts';
 import type { RouteDefinition } from './route.ts';
+import type { Screener } from './screener.ts';
 import type { Guard, SettingCounter } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
 import type { TraceExporter } from './trace-exporter.ts';
@@ -49,6 +50,8 @@ export interface PluginParts {
   tools?: readonly ToolDefinition[];
   routes?: readonly RouteDefinition[];
   exporters?: readonly TraceExporter[];
+  /** Detectors of what must not be stored. */
+  screeners?: readonly Screener[];
   /** Runs at `service.start()`, at most 10 s; a failure is logged and leaves the service running. */
   start?(): void | Promise<void>;
   /** Runs at `service.close()`, at most 10 s. */

@@ -4,7 +4,7 @@ import { finish } from '../time/pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
-import { listSecrets, nameSecret } from './secrets.ts';
+import { listSecrets, nameSecret } from '../screening/detect.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
 import { isSameView, type OperationView, toView } from './views.ts';
 import {

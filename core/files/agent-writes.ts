@@ -62,8 +62,9 @@ export function createAgentWrites(
           const facts = checkContent(content, limits.maxFileBytes);
           const reason = checkReason(args.reason);
           const written = draft.put(key, { content, facts, action: 'update', reason });
-          const { version, revisionId, unchanged } = written;
-          return { path: toVirtualPath(key), version, revisionId, replacements, unchanged };
+          const { version, revisionId, unchanged, masked } = written;
+          const patched = { version, revisionId, replacements, unchanged };
+          return { path: toVirtualPath(key), ...patched, ...(masked !== undefined && { masked }) };
         });
       }),
 

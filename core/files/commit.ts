@@ -18,6 +18,7 @@ import type {
 } from '../contracts/storage.ts';
 import type { Caller, Span, ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import type { Screening } from '../screening/screening.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
@@ -73,6 +74,7 @@ export type Commit = <R extends object>(
 export interface CommitDependencies {
   storage: Storage;
   limits: Settings['limits'];
+  screening: Pick<Screening, 'admit' | 'admitText'>;
   now: () => number;
   /** Expires idempotency keys: a jump of the clock must not turn a repeat into a second write. */
   confirmedNow: () => number;
@@ -126,6 +128,7 @@ export function createCommit(deps: CommitDependencies): Commit {
         now: admission.now,
         ids: deps.ids,
         maxFilesPerUser: limits.maxFilesPerUser,
+        screening: deps.screening,
       });
       let planned: R;
       try {

@@ -18,6 +18,7 @@ import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { createScopeIds, type InstanceIds } from '../ids/ids.ts';
+import type { Screening, ScreenedLine } from '../screening/screening.ts';
 import { newSpace } from '../access/spaces.ts';
 import { fileNotFound, SHARED, toOwner, toPhysicalPath, toUserId } from './paths.ts';
 import { NO_LINES } from '../telemetry/shown-lines.ts';
@@ -49,9 +50,20 @@ export interface FileChange {
   reason: string | null;
   /** The content before it as the history will have it, where a redaction replaces that, too. */
   before?: string;
+  /** Set for what this service exported: a secret in it is flagged only. */
+  isOwnExport?: boolean;
   /** What a revert takes back: see `RevisionRecord`. */
   reverts?: string | undefined;
 }
+
+/** The actions that may bring text which was not in memory before. */
+const SCREENED: ReadonlySet<string> = new Set<FileChange['action']>([
+  'write',
+  'create',
+  'update',
+  'delete',
+  'move',
+]);
 
 /** The chain of an archive's scope: see {@link ScopeState}. `newest` is its newest revision. */
 export interface AdoptedChain {
@@ -75,6 +87,7 @@ export class Draft {
   readonly #toPath: Writing['toPath'];
   readonly #triggersDream: boolean;
   readonly #maxFilesPerUser: number;
+  readonly #screening: Pick<Screening, 'admit' | 'admitText'>;
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
   readonly #files = new Map<string, FileState>();
   readonly #revisions: NewRevision[] = [];
@@ -84,7 +97,12 @@ export class Draft {
 
   constructor(
     current: Pick<Current, 'scope' | 'file'>,
-    options: Writing & { now: number; ids: InstanceIds; maxFilesPerUser: number },
+    options: Writing & {
+      now: number;
+      ids: InstanceIds;
+      maxFilesPerUser: number;
+      screening: Pick<Screening, 'admit' | 'admitText'>;
+    },
   ) {
     this.#current = current;
     this.#now = options.now;
@@ -93,6 +111,7 @@ export class Draft {
     this.#toPath = options.toPath;
     this.#triggersDream = options.triggersDream ?? true;
     this.#maxFilesPerUser = options.maxFilesPerUser;
+    this.#screening = options.screening;
   }
 
   /** The file as it is under the lock, when it exists. */
@@ -129,8 +148,9 @@ export class Draft {
   }
 
   /** Changes one file: its row, a revision with the step back, an access row. */
-  put(key: FileKey, change: FileChange): Written {
+  put(key: FileKey, asked: FileChange): Written {
     const before = this.file(key);
+    const { change, masked } = this.#screen(key, before, asked);
     const exists = before !== null && before.content !== null;
     const scope = this.#scope(key.scope);
     if (exists && before.content === change.content) {
@@ -141,6 +161,7 @@ export class Draft {
         revisionId: before.latestRevisionId,
         created: false,
         unchanged: true,
+        ...masked,
       };
     }
     if (!exists && change.content !== null) this.#checkQuota(scope.state);
@@ -217,7 +238,31 @@ export class Draft {
     if (this.#triggersDream && key.scope !== SHARED && !isExcludedFromDreams(key.path)) {
       scope.state.lastQualifyingAt = at;
     }
-    return { version, revisionId: id, created: !exists, unchanged: false };
+    return { version, revisionId: id, created: !exists, unchanged: false, ...masked };
+  }
+
+  /** Masks or refuses what must not be stored, except in what was in memory already. */
+  #screen(
+    key: FileKey,
+    before: FileState | null,
+    change: FileChange,
+  ): { change: FileChange; masked?: { masked: ScreenedLine[] } } {
+    if (!SCREENED.has(change.action) || change.isOwnExport === true) return { change };
+    const reason =
+      change.reason === null ? null : this.#screening.admitText(change.reason, 'reason').content;
+    // A move and a deletion bring no text but their reason.
+    if (change.content === null || change.action === 'move')
+      return { change: { ...change, reason } };
+    const path = this.#toPath(key);
+    const known = before?.content ?? null;
+    const { content, masked } = this.#screening.admit({
+      before: known,
+      content: change.content,
+      path,
+    });
+    if (masked.length === 0) return { change: { ...change, reason } };
+    const facts = checkContent(content, Infinity);
+    return { change: { ...change, content, facts, reason }, masked: { masked } };
   }
 
   /**

@@ -55,6 +55,8 @@ export interface ImportOptions {
   knownErasure: number;
   /** Set for the first write of an import: its audit row is in the same transaction. */
   audit: AuditEntry | null;
+  /** Whether this service exported it: what it holds was in memory already. */
+  isOwnExport: boolean;
 }
 
 /** What an archive has of a pruned revision, or of what a prune added for a file: its base. */
@@ -160,7 +162,8 @@ export function createImportedFiles(
         } else if (restored !== null && existing !== null && outcome === 'older') {
           draft.restoreOlder(existing, olderThan(existing, seam, restored.revisions));
         } else if (facts !== null && (outcome === 'created' || outcome === 'updated')) {
-          draft.put(key, { content, facts, action: 'write', reason: 'Imported.' });
+          const { isOwnExport } = options;
+          draft.put(key, { content, facts, action: 'write', reason: 'Imported.', isOwnExport });
         }
         return outcome === 'older' ? 'restored' : outcome;
       });

@@ -20,6 +20,7 @@ import type { RevertedFile } from '../contracts/admin.ts';
 import type { EventRecord, ScopeKey } from '../contracts/records.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { RunDecision, RunRecord } from '../contracts/runs.ts';
+import type { Screener } from '../contracts/screener.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ToolDefinition, ToolRunner } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
@@ -71,6 +72,7 @@ export interface PluginHostDependencies {
   addTool(tool: ToolDefinition): void;
   addRoute(route: RouteDefinition): void;
   addExporter(exporter: TraceExporter): void;
+  addScreener(screener: Screener): void;
   /** For tests; default 10 s for a hook and 120 s for a tool. */
   timeLimits?: { hookMs: number; callMs: number };
 }
@@ -150,7 +152,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
   } satisfies Host);
 
   /** Adds what `setup` returned. */
-  function add({ tools = [], routes = [], exporters = [] }: PluginParts): void {
+  function add({ tools = [], routes = [], exporters = [], screeners = [] }: PluginParts): void {
     for (const tool of tools) deps.addTool(guardTool(tool, { plugin, log, inCall }));
     for (const route of routes) {
       deps.addRoute({
@@ -160,6 +162,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       });
     }
     for (const exporter of exporters) deps.addExporter(guardExporter(exporter, inHook));
+    for (const screener of screeners) deps.addScreener(screener);
   }
 
   async function runHook(name: 'start' | 'close'): Promise<void> {
@@ -233,7 +236,7 @@ function checkPlugin(plugin: Plugin): void {
   }
 }
 
-const LISTS = ['tools', 'routes', 'exporters'] as const;
+const LISTS = ['tools', 'routes', 'exporters', 'screeners'] as const;
 const HOOKS = ['start', 'close'] as const;
 
 /** From JavaScript, `setup` may return anything. A member that is not known may be a typing error. */

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { maskedSchema } from './memory-tools/files.ts';
 import { BlamedLines } from './revisions.ts';
 import {
   count,
@@ -93,6 +94,7 @@ export const AdminPutAnswer = strictObject({
   }),
   ...writtenFields,
   unchanged: Type.Boolean({ description: 'It had that content already: no revision was made.' }),
+  masked: maskedSchema,
 });
 export type AdminPutAnswer = Static<typeof AdminPutAnswer>;
 

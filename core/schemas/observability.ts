@@ -242,6 +242,7 @@ export const HygieneKind = Type.Enum([
   'oversized',
   'never_read',
   'secret',
+  'personal',
   'forget_requested',
 ]);
 export type HygieneKind = Static<typeof HygieneKind>;

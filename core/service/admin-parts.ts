@@ -17,7 +17,7 @@ export type AdminParts = ReturnType<typeof createAdminParts>;
 
 /** Creates the admin's views of memory and of the log, and the archive. */
 export function createAdminParts(
-  { storage, settings, log, ids, now }: Basis,
+  { storage, settings, screening, log, ids, now }: Basis,
   deps: {
     telemetry: Pick<Telemetry, 'queue' | 'knownErasures'>;
     indexer: SearchIndex['indexer'];
@@ -36,13 +36,21 @@ export function createAdminParts(
       files,
       revisions,
       limits: settings.limits,
+      screening,
       ids,
       erasures: deps.telemetry.knownErasures,
       now,
     }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
-    observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),
+    observability: createObservability({
+      storage,
+      revisions,
+      queue,
+      sla: settings.sla,
+      screening,
+      now,
+    }),
     reindex: createReindex({ storage, indexer: deps.indexer, ids, log }),
   };
 }

@@ -4,12 +4,14 @@ import type { Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { createIdSource, type InstanceIds } from '../ids/ids.ts';
 import { toStorage } from '../storage/storage.ts';
+import { createScreening, type Screening } from '../screening/screening.ts';
 import { createClock } from '../time/clock.ts';
 
 /** What every part of a service works with. */
 export interface Basis {
   storage: Storage;
   settings: Settings;
+  screening: Screening;
   log: Logger;
   ids: InstanceIds;
   now: () => number;
@@ -30,6 +32,7 @@ export function createBasis(
   { ticks }: { ticks?: (() => number) | undefined },
 ): Basis {
   const settings = toSettings(config);
+  const screening = createScreening(settings);
   const storage = toStorage(config.storage);
   const { log = SILENT } = config;
   const { now, confirmedNow } = createClock({
@@ -37,5 +40,5 @@ export function createBasis(
     ticks: ticks ?? config.now ?? (() => performance.now()),
     log,
   });
-  return { storage, settings, log, ids: createIdSource(now), now, confirmedNow };
+  return { storage, settings, screening, log, ids: createIdSource(now), now, confirmedNow };
 }

@@ -16,7 +16,7 @@ export type Memory = ReturnType<typeof createMemory>;
 
 /** Connects files and their history with the log and the index. */
 export function createMemory(
-  { storage, settings, log, ids, now, confirmedNow }: Basis,
+  { storage, settings, screening, log, ids, now, confirmedNow }: Basis,
   deps: {
     telemetry: Pick<Telemetry, 'queue' | 'writeHealth' | 'knownErasures'>;
     indexer: SearchIndex['indexer'];
@@ -27,6 +27,7 @@ export function createMemory(
   const files = createFiles({
     storage,
     limits: settings.limits,
+    screening,
     sharedWrites: settings.sharedWrites,
     now,
     confirmedNow,

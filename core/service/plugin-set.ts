@@ -59,9 +59,10 @@ export class PluginSet {
 
   async #setUpOne(plugin: Plugin): Promise<void> {
     const { basis, telemetry, providers, memory, tools, fenceKey } = this.#deps;
-    const { storage, settings, log, now, ids } = basis;
+    const { storage, settings, screening, log, now, ids } = basis;
     const exporters: Exporters['active'] = telemetry.exporters.active;
     const added: string[] = [];
+    const screeners: (() => void)[] = [];
     const [routes, sinks] = [this.routes.length, exporters.length];
     const host = createPluginHost(plugin, {
       storage,
@@ -92,6 +93,7 @@ export class PluginSet {
       },
       addRoute: (route) => this.routes.push(route),
       addExporter: (exporter) => exporters.push(exporter),
+      addScreener: (screener) => screeners.push(screening.add(screener)),
     });
     try {
       await host.setUp();
@@ -99,6 +101,7 @@ export class PluginSet {
     } catch (error) {
       // The next attempt sets it up anew: what this one added would stand in its way.
       added.forEach((name) => tools.remove(name));
+      screeners.forEach((remove) => remove());
       this.routes.length = routes;
       exporters.length = sinks;
       throw error;

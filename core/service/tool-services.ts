@@ -25,7 +25,7 @@ interface ToolServicesDependencies {
 
 /** Creates what the built-in tools call, and the filing of what `memory_remember` leaves in the inbox. */
 export function createToolServices(
-  { storage, settings, log, ids, now }: Basis,
+  { storage, settings, screening, log, ids, now }: Basis,
   { telemetry, providers, index, memory, fenceKey }: ToolServicesDependencies,
 ): { services: MemoryServices; filing: Filing } {
   const { timeZone, replyTokens } = settings;
@@ -63,6 +63,7 @@ export function createToolServices(
           verifier: providers.verifier === null ? model : createModel(providers.verifier),
           maxFileBytes: settings.limits.maxFileBytes,
           inboxPath: settings.inboxPath,
+          screening,
           replyTokens,
         };
   const filing = createFiling({

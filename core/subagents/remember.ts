@@ -1,6 +1,6 @@
 import type { RememberService, ToolCall } from '../contracts/tool.ts';
 import { toOneLine, toSpeaker } from '../edits/inbox-line.ts';
-import { nameSecret } from '../edits/secrets.ts';
+import { nameSecret } from '../screening/detect.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import { checkContent } from '../files/content.ts';
 import { inSlices } from '../time/pause.ts';
@@ -26,6 +26,7 @@ import { createTurns } from './remember/turns.ts';
 export type { RememberDependencies } from './remember/session.ts';
 
 type RememberArguments = Parameters<RememberService['remember']>[0];
+type RememberResult = Awaited<ReturnType<RememberService['remember']>>;
 
 /** Files that one call may change, unless it says otherwise. */
 export const DEFAULT_WRITES = 5;
@@ -42,7 +43,7 @@ export interface BackgroundFiling {
  * was refused, or for which a model fails, is kept in the inbox as it was said. Nothing is locked while
  * a model thinks; operations are found again by their lines when memory changed meanwhile.
  *
- * Throws `INVALID_CONTENT` for a text that looks like a secret, `WRITES_FROZEN` while writes are stopped, and `MODEL_FAILED` or `MODEL_TIMEOUT`
+ * Throws `INVALID_CONTENT` for a text that looks like a key or a password, `CONTENT_REFUSED` for what screening refuses, `WRITES_FROZEN` while writes are stopped, and `MODEL_FAILED` or `MODEL_TIMEOUT`
  * for a request to forget.
  */
 export function createRemember(
@@ -51,7 +52,8 @@ export function createRemember(
 ): RememberService {
   const turns = createTurns();
   return {
-    async remember(args, call) {
+    async remember(given, call) {
+      const { args, ...masked } = screenFact(deps, given);
       checkFact(args.text, args.speaker ?? null);
       if (args.wait === false && args.forget === true) {
         throw invalidField('/wait', 'must not be false with forget', 'wait');
@@ -62,23 +64,37 @@ export function createRemember(
         return await toAnswer(deps, kept, { outcome: null, userId: call.userId });
       };
       const first = await replay();
-      if (first !== null) return first;
+      if (first !== null) return { ...first, ...masked };
       // Before a model is asked.
       if (args.dryRun !== true) deps.files.checkWrites(call);
       try {
         const write = (session: Session, plan: Plan) =>
           turns.take(call.userId, () => store(session, plan));
-        return args.wait === false
-          ? await keepForLater(deps, { args, call, write, filing })
-          : await rememberNow(deps, { args, call, write });
+        const answer =
+          args.wait === false
+            ? await keepForLater(deps, { args, call, write, filing })
+            : await rememberNow(deps, { args, call, write });
+        return { ...answer, ...masked };
       } catch (error) {
         // Another call under the same key may have been answered meanwhile: both give its answer.
         const other = await replay().catch(() => null);
         if (other === null) throw error;
-        return other;
+        return { ...other, ...masked };
       }
     },
   };
+}
+
+/** Masks what must not be stored, or throws `CONTENT_REFUSED`. A context that has a secret is left out later. */
+function screenFact(
+  { screening }: RememberDependencies,
+  args: RememberArguments,
+): { args: RememberArguments; masked?: NonNullable<RememberResult['masked']> } {
+  // What is asked to be forgotten is named by what it says, and kept nowhere.
+  if (args.forget === true) return { args };
+  const { content: text, masked } = screening.admitText(args.text, 'text');
+  if (args.speaker !== undefined) screening.admitText(args.speaker, 'speaker');
+  return masked.length === 0 ? { args } : { args: { ...args, text }, masked };
 }
 
 /** A call, and how what comes of it is written: one write of a user after the other. */

@@ -27,6 +27,7 @@ import type { Revisions } from '../history/revisions.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
 import { listEvents, listFailures } from './events/event-lists.ts';
+import type { Screening } from '../screening/screening.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
 import { checkUsers } from './hygiene/check-users.ts';
 import { readInfluence } from './influence.ts';
@@ -57,6 +58,7 @@ interface ObservabilityDependencies {
   revisions: Pick<Revisions, 'contentAt' | 'contents' | 'textAt'>;
   queue: AccessQueue;
   sla: Settings['sla'];
+  screening: Pick<Screening, 'find'>;
   now: () => number;
 }
 

@@ -19,6 +19,7 @@ export const memoryDelete: ToolDefinition<DeleteArguments, DeleteResult> = {
     'FILE_NOT_FOUND',
     'VERSION_CONFLICT',
     'IDEMPOTENCY_KEY_REUSED',
+    'CONTENT_REFUSED',
   ],
   example: {
     arguments: { path: 'user/old-plan.md', reason: 'The plan was dropped.' },

@@ -20,6 +20,7 @@ export const memoryMove: ToolDefinition<MoveArguments, MoveResult> = {
     'VERSION_CONFLICT',
     'QUOTA_EXCEEDED',
     'IDEMPOTENCY_KEY_REUSED',
+    'CONTENT_REFUSED',
   ],
   example: {
     arguments: { from: 'user/plan.md', to: 'user/projects/plan.md' },

@@ -23,6 +23,7 @@ export const memoryPatch: ToolDefinition<PatchArguments, PatchResult> = {
     'WORK_LIMIT_EXCEEDED',
     'PAYLOAD_TOO_LARGE',
     'IDEMPOTENCY_KEY_REUSED',
+    'CONTENT_REFUSED',
   ],
   example: {
     arguments: {

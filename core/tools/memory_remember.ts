@@ -22,6 +22,7 @@ export const memoryRemember: ToolDefinition<RememberArguments, RememberResult> =
     'WORK_LIMIT_EXCEEDED',
     'INVALID_CONTENT',
     'VERSION_CONFLICT',
+    'CONTENT_REFUSED',
   ],
   example: {
     arguments: { text: 'The user now prefers coffee.' },

@@ -21,6 +21,7 @@ export const memoryWrite: ToolDefinition<WriteArguments, WriteResult> = {
     'PAYLOAD_TOO_LARGE',
     'QUOTA_EXCEEDED',
     'IDEMPOTENCY_KEY_REUSED',
+    'CONTENT_REFUSED',
   ],
   example: {
     arguments: {

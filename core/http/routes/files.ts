@@ -74,6 +74,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
         'VERSION_CONFLICT',
         'PAYLOAD_TOO_LARGE',
         'QUOTA_EXCEEDED',
+        'CONTENT_REFUSED',
       ],
       async handle(request) {
         const path = request.params['path'];
@@ -81,12 +82,12 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
           request,
           async () => (await core.fileLists.present(path))?.version ?? 0,
         );
-        const { version, revisionId, unchanged } = await withPrecondition(ifVersion, () =>
+        const { version, revisionId, unchanged, masked } = await withPrecondition(ifVersion, () =>
           core.files.put(path, { ...request.body, ifVersion }, request.caller),
         );
         request.setHeader('ETag', toVersionTag(version));
         const file = await readAfterWrite(() => core.fileLists.present(path));
-        return { file, version, revisionId, unchanged };
+        return { file, version, revisionId, unchanged, ...(masked !== undefined && { masked }) };
       },
     }),
     adminRoute('Files', {
@@ -96,7 +97,13 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       summary: 'Delete a memory file',
       description: 'A deletion is a revision too, and can be reverted. Takes If-Match.',
       resultSchema: AdminDeleteAnswer,
-      errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'FILE_NOT_FOUND', 'VERSION_CONFLICT'],
+      errorCodes: [
+        'INVALID_PATH',
+        'INVALID_USER_ID',
+        'FILE_NOT_FOUND',
+        'VERSION_CONFLICT',
+        'CONTENT_REFUSED',
+      ],
       async handle(request) {
         const path = request.params['path'] ?? '';
         const ifVersion = await ifVersionOf(request, async () => {

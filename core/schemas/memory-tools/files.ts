@@ -75,6 +75,13 @@ export const WriteArguments = strictObject({
 });
 export type WriteArguments = Static<typeof WriteArguments>;
 
+export const maskedSchema = Type.Optional(
+  Type.Array(Type.Object({ line: Type.Integer({ minimum: 1 }), kind: Type.String() }), {
+    description:
+      'What looked like a secret and was replaced before it was stored: the line of the content as it was sent, and the kind.',
+  }),
+);
+
 /** What a write made. */
 export const WriteResult = Type.Object({
   path: Type.String(),
@@ -82,6 +89,7 @@ export const WriteResult = Type.Object({
   revisionId: revisionIdSchema,
   created: Type.Boolean({ description: 'The file did not exist.' }),
   unchanged: Type.Boolean({ description: 'It had that content already: no revision was made.' }),
+  masked: maskedSchema,
 });
 export type WriteResult = Static<typeof WriteResult>;
 
@@ -139,6 +147,7 @@ export const PatchResult = Type.Object({
   revisionId: revisionIdSchema,
   replacements: Type.Integer({ minimum: 0, description: 'Occurrences that edits replaced.' }),
   unchanged: Type.Boolean({ description: 'The content is what it was: no revision was made.' }),
+  masked: maskedSchema,
 });
 export type PatchResult = Static<typeof PatchResult>;
 

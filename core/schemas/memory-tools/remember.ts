@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { flag, requestTime, strictObject } from '../shapes.ts';
+import { maskedSchema } from './files.ts';
 import { reasonSchema, versionSchema, revisionIdSchema } from './parts.ts';
 
 /** A fact, when and by whom it was said, and after what. */
@@ -80,6 +81,7 @@ export const RememberResult = Type.Object({
       description: 'Why the fact went to the inbox, where the model failed.',
     }),
   ),
+  masked: maskedSchema,
   history: Type.Optional(
     Type.Enum(['kept'], {
       description: 'After forgetting: older revisions still have the lines.',

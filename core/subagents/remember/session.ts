@@ -4,7 +4,8 @@ import { createFence } from '../../edits/fence.ts';
 import { GUARDS } from '../../edits/guards.ts';
 import { type EditKind, REMEMBER_KINDS } from '../../edits/operations.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
-import { nameSecret } from '../../edits/secrets.ts';
+import { nameSecret } from '../../screening/detect.ts';
+import type { Screening } from '../../screening/screening.ts';
 import type { EditedMemory } from '../../edits/workspace.ts';
 import type { Files } from '../../files/files.ts';
 import type { Idempotency } from '../../files/idempotency.ts';
@@ -27,6 +28,8 @@ export interface RememberDependencies extends LookDependencies, InboxDependencie
   verifier: Model;
   /** Tokens of one reply. */
   replyTokens: number;
+  /** Masks or refuses a fact before a model sees it. */
+  screening: Pick<Screening, 'admitText'>;
   /** The key of the marks around memory in prompts. */
   fenceKey(): Promise<Buffer>;
   /** Of a caller that names none. */

@@ -22,6 +22,7 @@ import {
   toScope,
   toVirtualPath,
 } from '../../files/paths.ts';
+import type { Screening } from '../../screening/screening.ts';
 import { parseTimeOrNull, toTime } from '../../time/time.ts';
 import { observationsOf } from '../events/observation-store.ts';
 import { findContradictions } from './fact-findings.ts';
@@ -50,6 +51,12 @@ const FILES_AT_ONCE = 8;
 /** The most cached findings and links, of about 500 bytes each. */
 const KNOWN_LIMIT = 20_000;
 
+/** What a check of hygiene works with. */
+export interface HygieneDependencies extends ForgetDependencies {
+  screening: Pick<Screening, 'find'>;
+  now: () => number;
+}
+
 /** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
 export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 
@@ -62,8 +69,9 @@ export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 export function createHygieneCheck({
   storage,
   revisions,
+  screening,
   now,
-}: ForgetDependencies & { now: () => number }): HygieneCheck {
+}: HygieneDependencies): HygieneCheck {
   const known = new LRUCache<string, ContentFindings>({
     maxSize: KNOWN_LIMIT,
     sizeCalculation: ({ findings, links }) => 1 + findings.length + links.length,
@@ -81,7 +89,7 @@ export function createHygieneCheck({
     const key = toContentsKey(toScope({ userId: user }), asked);
     let contents = known.get(key);
     if (contents === undefined) {
-      contents = await findInContents(storage, asked);
+      contents = await findInContents({ storage, screening }, asked);
       known.set(key, contents);
     }
     const { links, checked } = contents;
@@ -132,7 +140,7 @@ function toContentsKey(scope: ScopeKey, files: readonly FileListing[]): string {
 }
 
 async function findInContents(
-  storage: Storage,
+  { storage, screening }: Pick<HygieneDependencies, 'storage' | 'screening'>,
   listings: readonly FileListing[],
 ): Promise<ContentFindings> {
   const findings: HygieneFinding[] = [];
@@ -145,7 +153,7 @@ async function findInContents(
     const path = toPhysicalPath(listing);
     const virtualPath = toVirtualPath(listing);
     checked.add(virtualPath);
-    append(findings, findSecrets(path, file.content));
+    append(findings, findSecrets(path, file.content, screening));
     await pause();
     // Repeated lines and links to deleted files are normal in logs.
     if (!isExcludedFromDreams(listing.path)) {

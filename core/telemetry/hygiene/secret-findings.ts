@@ -1,23 +1,43 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
-import { nameSecret } from '../../edits/secrets.ts';
+import type { Screening } from '../../screening/screening.ts';
 
-/** Finds lines that look like secrets. A finding names only the place, never the secret. */
-export function findSecrets(path: string, content: string): HygieneFinding[] {
-  // Every pattern fits in one line, so a content without a match has no line with one.
-  if (nameSecret(content) === null) return [];
-  const byName = new Map<string, number[]>();
-  for (const [index, line] of content.split('\n').entries()) {
-    const name = nameSecret(line);
-    if (name === null) continue;
-    const numbers = byName.get(name);
-    if (numbers === undefined) byName.set(name, [index + 1]);
-    else numbers.push(index + 1);
+const KINDS = { secrets: 'secret', personal: 'personal' } as const;
+const MEND = {
+  secrets:
+    'Take it out, redact the revisions that held it, and change the secret: it was shown to agents.',
+  personal: 'Take it out, and redact the revisions that held it, if it must not be kept.',
+} as const;
+
+/**
+ * Finds lines with what screening flags. A finding names only the place, never the text. What a policy
+ * of screening leaves out is not flagged.
+ */
+export function findSecrets(
+  path: string,
+  content: string,
+  screening: Pick<Screening, 'find'>,
+): HygieneFinding[] {
+  const byName = new Map<string, { policy: keyof typeof KINDS; lines: number[] }>();
+  let line = 1;
+  let at = 0;
+  for (const { name, policy, start } of screening.find(content)) {
+    for (
+      let end = content.indexOf('\n', at);
+      end !== -1 && end < start;
+      end = content.indexOf('\n', at)
+    ) {
+      line += 1;
+      at = end + 1;
+    }
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, { policy, lines: [line] });
+    else if (known.lines.at(-1) !== line) known.lines.push(line);
   }
-  return [...byName].map(([name, lines]) => ({
-    kind: 'secret',
-    severity: 'high',
+  return [...byName].map(([name, { policy, lines }]) => ({
+    kind: KINDS[policy],
+    severity: policy === 'secrets' ? 'high' : 'medium',
     message: `This looks like ${name}.`,
     places: [{ path, lines }],
-    mend: 'Take it out, redact the revisions that held it, and change the secret: it was shown to agents.',
+    mend: MEND[policy],
   }));
 }

@@ -1,3 +1,4 @@
+import { createScreening } from '../../../core/screening/screening.ts';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HoldRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { MutateRequest, Storage } from '../../../core/contracts/storage.ts';
@@ -64,6 +65,7 @@ async function openCommit({ tries = 1, isShared = false, waitsMs = [] as number[
   const commit = createCommit({
     storage: recording,
     limits: { maxFilesPerUser: 10 } as Parameters<typeof createCommit>[0]['limits'],
+    screening: createScreening({ screen: { secrets: 'off', personal: 'off', patterns: null } }),
     now: clock.now,
     confirmedNow: clock.now,
     ids,

@@ -1,3 +1,4 @@
+import { createScreening } from '../../../core/screening/screening.ts';
 import { describe, expect, it } from 'vitest';
 import type { FileState, ScopeKey, ScopeState } from '../../../core/contracts/records.ts';
 import type { Changes } from '../../../core/contracts/storage.ts';
@@ -45,6 +46,7 @@ class Memory {
       toPath: toPhysicalPath,
       triggersDream,
       maxFilesPerUser: this.maxFilesPerUser,
+      screening: createScreening({ screen: { secrets: 'off', personal: 'off', patterns: null } }),
     });
   }
 

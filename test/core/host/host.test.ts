@@ -145,7 +145,7 @@ describe('what stops the start', () => {
   it.each<[unknown, RegExp]>([
     ['tools', /setup returns an object with what the plugin adds, or nothing/],
     [null, /setup returns an object/],
-    [{ tool: [] }, /setup returns tools, routes, exporters, start, close; not "tool"/],
+    [{ tool: [] }, /setup returns tools, routes, exporters, screeners, start, close; not "tool"/],
     [{ tools: tool('one') }, /tools is not an array/],
     [{ routes: {} }, /routes is not an array/],
     [{ start: true }, /start is not a function/],
@@ -465,6 +465,7 @@ describe('a plugin that hangs', () => {
       addTool: (it) => void added.tools.push(it),
       addRoute: (it) => void added.routes.push(it),
       addExporter: (it) => void exporters.push(it),
+      addScreener: () => undefined,
       timeLimits: { hookMs: 20, callMs: 20 },
     });
     return { hooks, log, exporters, ...added };

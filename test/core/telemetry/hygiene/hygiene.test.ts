@@ -1,3 +1,4 @@
+import { createScreening } from '../../../../core/screening/screening.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { HygieneFinding, HygieneKind } from '../../../../core/contracts/admin.ts';
@@ -374,19 +375,22 @@ describe('the search for lines that are alike', () => {
   });
 
   it('takes any text, also one that is hard to take apart', async () => {
+    const screening = createScreening({
+      screen: { secrets: 'warn', personal: 'warn', patterns: null },
+    });
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 500 }), async (content) => {
         const lines = [...readLines('a.md', content)];
         await findContradictions(lines);
         await findRepeatedLines(lines);
-        findSecrets('a.md', content);
+        findSecrets('a.md', content, screening);
         for (const { number } of lines)
           expect(number).toBeLessThanOrEqual(content.split('\n').length);
       }),
     );
     const hostile = ['password '.repeat(20_000), 'a:'.repeat(60_000), '*'.repeat(200_000)];
     for (const content of [...hostile, 'https://a:'.repeat(20_000), 'eyJ'.repeat(60_000)]) {
-      findSecrets('a.md', content);
+      findSecrets('a.md', content, screening);
       await findContradictions([...readLines('a.md', content)]);
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listSecrets, nameSecret } from '../../../core/edits/secrets.ts';
+import { listSecrets, nameSecret } from '../../../core/screening/detect.ts';
 
 const digits = (length: number) => '0123456789'.repeat(10).slice(0, length);
 const JWT = `eyJhbGciOiJub25lIn0.eyJzdWIiOiIx${digits(4)}.sig`;
@@ -36,7 +36,7 @@ describe('a secret', () => {
   });
 
   it('that may be one is listed all the same, so that it stays where it is', () => {
-    expect(listSecrets('the PIN: 4711')).toEqual(['PIN: 4711']);
+    expect(listSecrets('the PIN: 4711')).toEqual(['4711', 'PIN: 4711']);
     expect(listSecrets(`key ${digits(40)}`)).toEqual([digits(40)]);
     expect(listSecrets('- Prefers green tea.')).toEqual([]);
   });
