@@ -43,31 +43,94 @@ export interface Keys<Kind extends KeyRecord['kind']> {
   revoke(id: string, caller: AuditCaller): Promise<KeyRecord & { kind: Kind }>;
 }
 
+/** What keys of one kind need. */
+interface KeysDependencies {
+  storage: Pick<Storage, 'mutate'>;
+  known: Pick<KnownKeys, 'list' | 'lookAgain' | 'generation'>;
+  ids: IdSource;
+  now: () => number;
+}
+
+/** What a change makes of a key, and which key its audit row is about; `null` changes nothing. */
+type Decide<Own> = (current: { key: Own | null; time: number; generation: number }) => {
+  key: Own | null;
+  audited: Own;
+  details?: Record<string, unknown>;
+} | null;
+
 /** Creates what operators do with keys. Each change is one transaction, with its audit row. */
 export function createKeys<Kind extends KeyRecord['kind']>(
   kind: Kind,
-  deps: {
-    storage: Pick<Storage, 'mutate'>;
-    known: Pick<KnownKeys, 'list' | 'lookAgain' | 'generation'>;
-    ids: IdSource;
-    now: () => number;
-  },
+  deps: KeysDependencies,
 ): Keys<Kind> {
   type Own = KeyRecord & { kind: Kind };
-  const { storage, known, ids } = deps;
-  const area = kind === 'tools' ? 'keys' : 'operators';
+  const { known } = deps;
+  const changes = createKeyChanges(kind, deps);
+  const { listOwn, notFound } = changes;
+  return {
+    async create({ name, rules, expiresAt }, caller) {
+      const { text, kept } = makeKey(kind);
+      const made = { ...kept, id: deps.ids.next(), kind, name, rules, expiresAt };
+      const toNew = (tokensAt: number) =>
+        toRecord(made, { createdAt: deps.now(), createdBy: caller.operator, tokensAt }) as Own;
+      const ends = expiresAt === null ? {} : { expiresAt: toTime(expiresAt) };
+      const options = { action: 'create', caller };
+      for (;;) {
+        await known.lookAgain();
+        checkNew({ name, expiresAt }, { others: listOwn(), area: areaOf(kind), now: deps.now() });
+        const seen = known.generation();
+        const record = await changes.change(made.id, options, ({ time, generation }) => {
+          // Another key was made meanwhile, which may have the name.
+          if (generation !== seen) return null;
+          const key = toNew(time);
+          return { key, audited: key, details: { ...rules, ...ends } };
+        });
+        if (record !== null) return { record, text };
+      }
+    },
 
+    async list() {
+      // Their last use is no change that others look for.
+      await known.lookAgain({ isWhole: true });
+      return listOwn().sort((one, other) => (one.name < other.name ? -1 : 1));
+    },
+
+    async get(id) {
+      await known.lookAgain();
+      const found = listOwn().find((key) => key.id === id);
+      if (found === undefined) throw notFound(id);
+      return found;
+    },
+
+    async rotate(id, { overlapMinutes }, caller) {
+      const { text, kept } = makeKey(kind);
+      const options = { action: 'rotate', caller, details: { overlapMinutes } };
+      const record = await changes.changeKnown(id, options, (key) => ({
+        ...key,
+        ...kept,
+        previousPrefix: key.prefix,
+        previousHash: key.hash,
+        previousUntil: deps.now() + overlapMinutes * MINUTE_MS,
+      }));
+      return { record, text };
+    },
+
+    revoke: (id, caller) => changes.changeKnown(id, { action: 'revoke', caller }, () => null),
+  };
+}
+
+/** Creates the changes of one key. All of them are in one order, by the setting that counts them. */
+function createKeyChanges<Kind extends KeyRecord['kind']>(
+  kind: Kind,
+  { storage, known, ids }: KeysDependencies,
+) {
+  type Own = KeyRecord & { kind: Kind };
   const listOwn = (): Own[] => known.list().filter((key): key is Own => key.kind === kind);
 
-  /** Changes one key. All changes are in one order, by the setting that counts them. */
   async function change(
     id: string,
     { action, caller }: { action: string; caller: AuditCaller },
-    decide: (current: { key: Own | null; time: number; generation: number }) => {
-      key: Own | null;
-      audited: Own;
-      details?: Record<string, unknown>;
-    } | null,
+    decide: Decide<Own>,
   ): Promise<Own | null> {
     const request = { scopes: [], files: [], settings: [KEYS_GENERATION], leases: [KEYS_CLOCK] };
     const audited = await storage.mutate({ ...request, keys: [id] }, (current) => {
@@ -77,7 +140,7 @@ export function createKeys<Kind extends KeyRecord['kind']>(
       const decided = decide({ key: present, time: current.now(), generation });
       if (decided === null) return { result: null, writes: 0, changes: {} };
       const audit = toAuditRecord(ids, {
-        action: `${area}.${action}`,
+        action: `${areaOf(kind)}.${action}`,
         target: decided.audited.name,
         details: { id, ...decided.details },
         ...caller,
@@ -121,85 +184,52 @@ export function createKeys<Kind extends KeyRecord['kind']>(
     return changed;
   }
 
-  function checkNew(name: string, expiresAt: number | null): void {
-    const fault = findNameFault(name);
-    if (fault !== null) throw invalidField('/name', fault, 'name');
-    if (expiresAt !== null && expiresAt <= deps.now()) {
-      throw invalidField('/expiresAt', 'must be in the future', 'expiresAt');
-    }
-    const others = listOwn();
-    if (others.some((key) => key.name === name)) {
-      throw invalidField('/name', 'is the name of another one', 'name');
-    }
-    if (others.length >= MAX_KEYS) {
-      throw new MemoryError('QUOTA_EXCEEDED', `There are ${MAX_KEYS} ${area} already.`, {
-        details: { limit: area, max: MAX_KEYS },
-      });
-    }
-  }
+  return { listOwn, change, changeKnown, notFound };
+}
 
+/** What the audit calls keys of a kind. */
+function areaOf(kind: KeyRecord['kind']): 'keys' | 'operators' {
+  return kind === 'tools' ? 'keys' : 'operators';
+}
+
+/** The record of a new key, which nobody has used. */
+function toRecord(
+  made: Pick<KeyRecord, 'id' | 'kind' | 'name' | 'rules' | 'prefix' | 'hash' | 'expiresAt'>,
+  {
+    createdAt,
+    createdBy = null,
+    tokensAt,
+  }: { createdAt: number; createdBy: string | null | undefined; tokensAt: number },
+): KeyRecord {
   return {
-    async create({ name, rules, expiresAt }, caller) {
-      const id = ids.next();
-      const { text, kept } = makeKey(kind);
-      const ends = expiresAt === null ? {} : { expiresAt: toTime(expiresAt) };
-      const toRecord = (tokensAt: number): Own =>
-        ({
-          ...kept,
-          id,
-          kind,
-          name,
-          rules,
-          previousPrefix: null,
-          previousHash: null,
-          previousUntil: null,
-          createdAt: deps.now(),
-          createdBy: caller.operator ?? null,
-          expiresAt,
-          lastUsedAt: null,
-          tokens: 'rateLimit' in rules ? (rules.rateLimit ?? 0) : 0,
-          tokensAt,
-        }) as unknown as Own;
-      for (;;) {
-        await known.lookAgain();
-        checkNew(name, expiresAt);
-        const seen = known.generation();
-        const record = await change(id, { action: 'create', caller }, ({ time, generation }) => {
-          // Another key was made meanwhile, which may have the name.
-          if (generation !== seen) return null;
-          const key = toRecord(time);
-          return { key, audited: key, details: { ...rules, ...ends } };
-        });
-        if (record !== null) return { record, text };
-      }
-    },
+    ...made,
+    previousPrefix: null,
+    previousHash: null,
+    previousUntil: null,
+    createdAt,
+    createdBy,
+    lastUsedAt: null,
+    tokens: 'rateLimit' in made.rules ? (made.rules.rateLimit ?? 0) : 0,
+    tokensAt,
+  } as KeyRecord;
+}
 
-    async list() {
-      // Their last use is no change that others look for.
-      await known.lookAgain({ isWhole: true });
-      return listOwn().sort((one, other) => (one.name < other.name ? -1 : 1));
-    },
-
-    async get(id) {
-      await known.lookAgain();
-      const found = listOwn().find((key) => key.id === id);
-      if (found === undefined) throw notFound(id);
-      return found;
-    },
-
-    async rotate(id, { overlapMinutes }, caller) {
-      const { text, kept } = makeKey(kind);
-      const options = { action: 'rotate', caller, details: { overlapMinutes } };
-      const record = await changeKnown(id, options, (key) => ({
-        ...key,
-        ...kept,
-        previousPrefix: key.prefix,
-        previousHash: key.hash,
-        previousUntil: deps.now() + overlapMinutes * MINUTE_MS,
-      }));
-      return { record, text };
-    },
-
-    revoke: (id, caller) => changeKnown(id, { action: 'revoke', caller }, () => null),
-  };
+/** Throws `INVALID_REQUEST` or `QUOTA_EXCEEDED` for a key that cannot be made. */
+function checkNew(
+  { name, expiresAt }: Pick<KeyRecord, 'name' | 'expiresAt'>,
+  { others, area, now }: { others: readonly KeyRecord[]; area: string; now: number },
+): void {
+  const fault = findNameFault(name);
+  if (fault !== null) throw invalidField('/name', fault, 'name');
+  if (expiresAt !== null && expiresAt <= now) {
+    throw invalidField('/expiresAt', 'must be in the future', 'expiresAt');
+  }
+  if (others.some((key) => key.name === name)) {
+    throw invalidField('/name', 'is the name of another one', 'name');
+  }
+  if (others.length >= MAX_KEYS) {
+    throw new MemoryError('QUOTA_EXCEEDED', `There are ${MAX_KEYS} ${area} already.`, {
+      details: { limit: area, max: MAX_KEYS },
+    });
+  }
 }

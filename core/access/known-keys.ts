@@ -48,11 +48,7 @@ export function createKnownKeys({
 }): KnownKeys {
   /** Other instances may serve the same database, unless it is a file. */
   const isShared = storage.filename === undefined;
-  let keys: readonly KeyRecord[] = [];
-  let byPrefix = new Map<
-    string,
-    { key: KeyRecord; holder: ApiKey | Operator; isPrevious: boolean }
-  >();
+  const keys = createKeyList(now);
   let generation: number | null = null;
   /** As `generation`; `null` to read all keys. */
   let known: number | null = null;
@@ -67,20 +63,9 @@ export function createKnownKeys({
     const found = await storage.keys.look(known);
     known = generation = found.generation;
     lookedAt = startedAt;
-    if (found.keys !== null) take(found.keys);
-    if (!isShared || isStopped || keys.length === 0) return stopTimer();
+    if (found.keys !== null) keys.take(found.keys);
+    if (!isShared || isStopped || keys.all().length === 0) return stopTimer();
     timer ??= setInterval(() => void look().catch(() => undefined), LOOK_MS).unref();
-  }
-
-  function take(found: readonly KeyRecord[]): void {
-    keys = found;
-    byPrefix = new Map();
-    for (const key of found) {
-      const holder = toHolder(key);
-      byPrefix.set(key.prefix, { key, holder, isPrevious: false });
-      const { previousPrefix } = key;
-      if (previousPrefix !== null) byPrefix.set(previousPrefix, { key, holder, isPrevious: true });
-    }
   }
 
   function look(): Promise<void> {
@@ -107,20 +92,6 @@ export function createKnownKeys({
     );
   }
 
-  /** `undefined` for a key that the list does not have. */
-  function findKnown(
-    prefix: string,
-    presented: string,
-  ): { key: KeyRecord; holder: ApiKey | Operator } | null | undefined {
-    const listed = byPrefix.get(prefix);
-    if (listed === undefined) return undefined;
-    const { key, holder, isPrevious } = listed;
-    const kept = isPrevious ? key.previousHash : key.hash;
-    const until = isPrevious ? key.previousUntil : null;
-    const isOver = [key.expiresAt, until].some((end) => end !== null && end <= now());
-    return kept !== null && isKey(presented, kept) && !isOver ? { key, holder } : null;
-  }
-
   async function findLater(prefix: string, presented: string) {
     await ready();
     try {
@@ -128,20 +99,20 @@ export function createKnownKeys({
     } catch (cause) {
       throw new MemoryError('STORAGE_UNAVAILABLE', 'The keys cannot be checked now.', { cause });
     }
-    return findKnown(prefix, presented) ?? null;
+    return keys.find(prefix, presented) ?? null;
   }
 
   return {
     find<K extends keyof Holders>(kind: K, presented: string) {
       const prefix = toPrefix(kind, presented);
       if (prefix === null) return null;
-      const found = isStale() ? undefined : findKnown(prefix, presented);
+      const found = isStale() ? undefined : keys.find(prefix, presented);
       if (found === undefined && (isStale() || isShared)) {
         return findLater(prefix, presented).then((later) => toHolderOf(kind, later));
       }
       return toHolderOf(kind, found ?? null);
     },
-    list: () => keys,
+    list: () => keys.all(),
     generation: () => generation ?? 0,
     look,
     lookAgain,
@@ -152,13 +123,47 @@ export function createKnownKeys({
   };
 }
 
+/** A key, and who presents it. */
+interface Found {
+  key: KeyRecord;
+  holder: ApiKey | Operator;
+}
+
+/** Keys by the part of them that is stored as it is. */
+function createKeyList(now: () => number) {
+  let keys: readonly KeyRecord[] = [];
+  let byPrefix = new Map<string, Found & { isPrevious: boolean }>();
+  return {
+    all: () => keys,
+    take(found: readonly KeyRecord[]): void {
+      keys = found;
+      byPrefix = new Map();
+      for (const key of found) {
+        const holder = toHolder(key);
+        byPrefix.set(key.prefix, { key, holder, isPrevious: false });
+        const { previousPrefix } = key;
+        if (previousPrefix !== null) {
+          byPrefix.set(previousPrefix, { key, holder, isPrevious: true });
+        }
+      }
+    },
+    /** `null` for a key that is over or not the whole one, `undefined` for one that is not listed. */
+    find(prefix: string, presented: string): Found | null | undefined {
+      const listed = byPrefix.get(prefix);
+      if (listed === undefined) return undefined;
+      const { key, holder, isPrevious } = listed;
+      const kept = isPrevious ? key.previousHash : key.hash;
+      const until = isPrevious ? key.previousUntil : null;
+      const isOver = [key.expiresAt, until].some((end) => end !== null && end <= now());
+      return kept !== null && isKey(presented, kept) && !isOver ? { key, holder } : null;
+    },
+  };
+}
+
 function toHolder({ id, name, kind, rules }: KeyRecord): ApiKey | Operator {
   return kind === 'tools' ? { ...rules, id, name } : { ...rules, name };
 }
 
-function toHolderOf<K extends keyof Holders>(
-  kind: K,
-  found: { key: KeyRecord; holder: ApiKey | Operator } | null,
-): Holders[K] | null {
+function toHolderOf<K extends keyof Holders>(kind: K, found: Found | null): Holders[K] | null {
   return found?.key.kind === kind ? (found.holder as Holders[K]) : null;
 }

@@ -17,6 +17,10 @@ import { ifVersionOf, toVersionTag, withPrecondition } from '../precondition.ts'
 export function spacesRoutes(
   core: Pick<Core, 'spaces' | 'restores' | 'erasures'>,
 ): RouteDefinition[] {
+  return [...settingsRoutes(core), ...workRoutes(core)];
+}
+
+function settingsRoutes(core: Pick<Core, 'spaces'>): RouteDefinition[] {
   return [
     adminRoute('Spaces', {
       tagDescription: 'Memory that several users have in common: settings, restore, erase.',
@@ -98,6 +102,12 @@ export function spacesRoutes(
         return space;
       },
     }),
+  ];
+}
+
+/** What is done to all memory of a space. */
+function workRoutes(core: Pick<Core, 'restores' | 'erasures'>): RouteDefinition[] {
+  return [
     adminRoute('Spaces', {
       method: 'POST',
       path: '/v1/admin/spaces/:id/restore',
