@@ -13,7 +13,8 @@ const ON_EACH_DATABASE = [
  * all rules of the stores there, test/core/testing those of a database.
  */
 const ON_BOTH_DATABASES = [
-  'test/core/erase/{erase,order}.test.ts',
+  'test/core/access/{space-settings,spaces}.test.ts',
+  'test/core/erase/{erase,erase-prefix,order}.test.ts',
   'test/core/files/{commit,freeze,idempotency}.test.ts',
   'test/core/history/{redact-text,redacted-columns,time-travel}.test.ts',
   'test/core/http/{influence,text-search}.test.ts',
@@ -30,7 +31,7 @@ const ON_BOTH_FOR_RELEASE = [
   'test/core/files/files.test.ts',
   'test/core/history/{blame,line-history,redact,restore,revert-writes,revisions}.test.ts',
   'test/core/history/undo/carried.test.ts',
-  'test/core/http/{reembed,undo}.test.ts',
+  'test/core/http/{keys,reembed,spaces,undo}.test.ts',
   'test/core/maintenance/verify-chain.test.ts',
   'test/core/search/{find,hint,time}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
@@ -86,7 +87,9 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
 
 /** More of them on PostgreSQL, for the release. */
 const ON_POSTGRES_FOR_RELEASE = [
-  'test/core/erase/order.test.ts',
+  'test/core/access/{space-settings,spaces}.test.ts',
+  'test/core/erase/{erase-prefix,order}.test.ts',
+  'test/core/http/{keys,spaces}.test.ts',
   'test/core/files/{commit,files,freeze,idempotency}.test.ts',
   'test/core/history/{blame,redact-text,revert-writes,time-travel}.test.ts',
   'test/core/history/undo/carried.test.ts',
