@@ -65,7 +65,7 @@ export async function completePath(
   call: Call,
   { template, value }: { template: string; value: string },
 ): Promise<CompleteResult> {
-  const known = listResourceTemplates().resourceTemplates;
+  const known = listResourceTemplates(call).resourceTemplates;
   if (!known.some(({ uriTemplate }) => uriTemplate === template)) {
     throw new MemoryError('INVALID_REQUEST', `There is no template ${takeStart(template, 200)}.`);
   }
@@ -87,8 +87,14 @@ export async function completePath(
   return { completion: { values, hasMore: nextCursor !== null } };
 }
 
-/** The forms of the addresses, for a client that knows a path. */
-export function listResourceTemplates(): ListResourceTemplatesResult {
+/** The forms of the addresses, for a client that knows a path: of spaces where the call names some. */
+export function listResourceTemplates(call: Call | null): ListResourceTemplatesResult {
+  const hasSpaces = (call?.context.spaces ?? []).length > 0;
+  const ofSpaces = {
+    uriTemplate: `${SCHEME}spaces/{+path}`,
+    name: 'memory of a space',
+    description: 'A memory file of a space, as in memory://spaces/acme/policy.md.',
+  };
   return {
     resourceTemplates: [
       {
@@ -96,11 +102,7 @@ export function listResourceTemplates(): ListResourceTemplatesResult {
         name: 'user memory',
         description: 'A memory file of this user, as in memory://user/profile.md.',
       },
-      {
-        uriTemplate: `${SCHEME}spaces/{+path}`,
-        name: 'memory of a space',
-        description: 'A memory file of a space, as in memory://spaces/acme/policy.md.',
-      },
+      ...(hasSpaces ? [ofSpaces] : []),
       {
         uriTemplate: `${SCHEME}shared/{+path}`,
         name: 'shared memory',

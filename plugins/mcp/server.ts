@@ -127,7 +127,9 @@ export function createMcpServer(
     server.setRequestHandler(sdk.ListResourcesRequestSchema, ({ params }, extra) =>
       asProtocolError(sdk, async () => listResources(runner, toCall(extra), params?.cursor)),
     );
-    server.setRequestHandler(sdk.ListResourceTemplatesRequestSchema, () => listResourceTemplates());
+    server.setRequestHandler(sdk.ListResourceTemplatesRequestSchema, () =>
+      listResourceTemplates(bound),
+    );
     server.setRequestHandler(sdk.ReadResourceRequestSchema, ({ params: { uri } }, extra) =>
       asProtocolError(sdk, async () => readResource(runner, toCall(extra), uri)),
     );

@@ -29,7 +29,7 @@ import type { Core } from '../../service.ts';
 
 /** The reads of the dashboard, and the observation events as a list and live. */
 export function observabilityRoutes(
-  core: Pick<Core, 'observability' | 'eventStreams'>,
+  core: Pick<Core, 'observability' | 'eventStreams' | 'access'>,
 ): RouteDefinition[] {
   return [...figureRoutes(core), ...hygieneRoutes(core), ...eventRoutes(core)];
 }
@@ -140,7 +140,18 @@ function hygieneRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
   ];
 }
 
-function eventRoutes(core: Pick<Core, 'observability' | 'eventStreams'>): RouteDefinition[] {
+function eventRoutes(
+  core: Pick<Core, 'observability' | 'eventStreams' | 'access'>,
+): RouteDefinition[] {
+  const { known } = core.access;
+  /** Whether a token is valid. Without the database nobody knows, and the stream ends, too. */
+  const isToken = async (presented: string): Promise<boolean> => {
+    try {
+      return (await known.find('admin', presented)) !== null;
+    } catch {
+      return false;
+    }
+  };
   return [
     adminRoute('Observability', {
       method: 'GET',
@@ -160,16 +171,20 @@ function eventRoutes(core: Pick<Core, 'observability' | 'eventStreams'>): RouteD
       role: 'viewer',
       summary: 'Watch observation events',
       description:
-        'Server-sent events, of all instances: id is the id of the event, data the event with its spans as JSON. With Last-Event-ID, or since, it starts with the events recorded from there on, also after a restart. A client that does not keep up is disconnected. Read it with fetch: the secret is a header.',
+        'Server-sent events, of all instances: id is the id of the event, data the event with its spans as JSON. With Last-Event-ID, or since, it starts with the events recorded from there on, also after a restart. A client that does not keep up is disconnected, and so is an operator whose token is revoked. Read it with fetch: the secret is a header.',
       querySchema: RangeQuery,
       resultSchema: null,
       contentType: 'text/event-stream; charset=utf-8',
       errorCodes: ['INVALID_USER_ID', 'RATE_LIMITED', 'SHUTTING_DOWN'],
-      handle(request) {
+      async handle(request) {
         for (const [name, value] of STREAM_HEADERS) request.setHeader(name, value);
+        const presented = request.header('x-admin-secret') ?? '';
+        // The secrets of the configuration are valid as long as the process.
+        const isNamed = await isToken(presented);
         return core.eventStreams.open({
           ...request.query,
           lastEventId: request.header('last-event-id'),
+          mayWatch: isNamed ? () => isToken(presented) : undefined,
         });
       },
     }),

@@ -30,6 +30,8 @@ const RETRY_MS = 2_000;
 /** The filters of a stream, and the event after which it continues. */
 interface StreamQuery extends RangeQuery {
   lastEventId: string | null;
+  /** Whether the watcher still may watch. It is asked before each round; default yes. */
+  mayWatch?: (() => Promise<boolean>) | undefined;
 }
 
 /** The live events of all instances. */
@@ -37,7 +39,7 @@ export interface EventStreams {
   /**
    * Opens a stream of server-sent events: with `lastEventId` or `since` first the past events from
    * there on, then new ones. Disconnects a watcher that is too slow; it can resume after its last
-   * event. Throws `INVALID_REQUEST` for a malformed id, `RATE_LIMITED` for too many watchers.
+   * event. Ends the stream within two seconds once the watcher may not watch any more. Throws `INVALID_REQUEST` for a malformed id, `RATE_LIMITED` for too many watchers.
    */
   open(query: StreamQuery): Readable;
   /** Call this when events of this instance were written. */
@@ -89,9 +91,18 @@ export function createEventStreams(deps: {
       } catch (error) {
         deps.log.debug({ error: describeError(error) }, 'the live stream waits for storage');
       }
+      await endForbidden();
       for (const watcher of [...watchers]) if (tail !== null) watcher.pump(tail, now());
     }
     if (watchers.size === 0) tail = null;
+  }
+
+  async function endForbidden(): Promise<void> {
+    const all = [...watchers];
+    const allowed = await Promise.all(all.map((watcher) => watcher.mayWatch()));
+    all.forEach((watcher, at) => {
+      if (allowed[at] === false) watcher.finish();
+    });
   }
 
   return {
@@ -110,6 +121,7 @@ export function createEventStreams(deps: {
         store,
         filter: toEventFilter(query),
         after: query.lastEventId,
+        mayWatch: query.mayWatch ?? (() => Promise.resolve(true)),
         onRead: () => void poll(),
         onEnd(isDropped) {
           if (isDropped) dropped += 1;
@@ -185,6 +197,7 @@ async function openTail(store: ObservationStore): Promise<Tail> {
 
 /** One client's stream: first the past events, page by page as the client reads, then the tail. */
 class Watcher extends Readable {
+  readonly mayWatch: () => Promise<boolean>;
   readonly #store: ObservationStore;
   readonly #filter: EventFilter;
   readonly #onRead: () => void;
@@ -204,10 +217,12 @@ class Watcher extends Readable {
     store: ObservationStore;
     filter: EventFilter;
     after: string | null;
+    mayWatch: () => Promise<boolean>;
     onRead: () => void;
     onEnd: (isDropped: boolean) => void;
   }) {
     super({ highWaterMark: 64 * 1024 });
+    this.mayWatch = options.mayWatch;
     this.#store = options.store;
     this.#filter = options.filter;
     this.#onRead = options.onRead;

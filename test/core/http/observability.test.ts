@@ -198,6 +198,25 @@ describe('the live stream over HTTP', () => {
     expect(bad.status).toBe(400);
   });
 
+  it('ends for an operator whose token is revoked or rotated, and for nobody else', async () => {
+    const server = await serveCore();
+    const make = async (name: string) => {
+      const body = { name, role: 'viewer' };
+      const made = await server.request('POST', '/v1/admin/operators', { headers: asAdmin, body });
+      const headers = { 'x-admin-secret': made.json.token };
+      return { id: made.json.id, watcher: await watch(server, stream, headers) };
+    };
+    const [gone, rotated, kept] = [await make('gone'), await make('rotated'), await make('kept')];
+    const path = '/v1/admin/operators';
+    await server.request('DELETE', `${path}/${gone.id}`, { headers: asAdmin });
+    const body = { overlapMinutes: 0 };
+    await server.request('POST', `${path}/${rotated.id}/rotate`, { headers: asAdmin, body });
+    await Promise.all([gone.watcher.ended, rotated.watcher.ended]);
+    const { json } = await execute(server, 'memory_list', {});
+    expect((await kept.watcher.next()).data.toolCallId).toBe(json.toolCallId);
+    kept.watcher.stop();
+  });
+
   it('ends when the server shuts down, which so need not wait for it', async () => {
     const server = await serveCore();
     const watcher = await watch(server, stream);

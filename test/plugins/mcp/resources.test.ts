@@ -71,7 +71,6 @@ describe('memory files as resources', () => {
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       'memory://user/{+path}',
-      'memory://spaces/{+path}',
       'memory://shared/{+path}',
     ]);
   });

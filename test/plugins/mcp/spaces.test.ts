@@ -39,6 +39,23 @@ describe('x-spaces', () => {
     const uri = `memory://spaces/${encodeURIComponent('team:7')}/tea.md`;
     const shown = await rpc('resources/read', { uri }, 'team:7:read');
     expect(shown.result.contents[0].text).toBe('tea\n');
+    const templates = async (spaces?: string) =>
+      (await rpc('resources/templates/list', {}, spaces)).result.resourceTemplates.map(
+        ({ uriTemplate }: { uriTemplate: string }) => uriTemplate,
+      );
+    const complete = async (value: string, spaces?: string) => {
+      const ref = { type: 'ref/resource', uri: 'memory://spaces/{+path}' };
+      return await rpc('completion/complete', { ref, argument: { name: 'path', value } }, spaces);
+    };
+    expect(await templates('team:7:read')).toContain('memory://spaces/{+path}');
+    expect(await templates()).toEqual(['memory://user/{+path}', 'memory://shared/{+path}']);
+    const typed = await complete('te', 'team:7:read');
+    expect(typed.result.completion.values).toEqual(['team:7/tea.md']);
+    for (const value of ['te', 'team:7/', '']) {
+      const other = await complete(value, 'docs:read');
+      expect(other.result.completion.values).toEqual([]);
+      expect((await complete(value)).error.data.code).toBe('INVALID_REQUEST');
+    }
     const hidden = await rpc('resources/read', { uri });
     expect(hidden.error.data.code).toBe('SPACE_NOT_ALLOWED');
   });
