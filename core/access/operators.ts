@@ -13,12 +13,17 @@ const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,128}$/u;
 
 /** Throws `ROLE_NOT_ALLOWED` unless an operator may use a route with this role. */
 export function checkRole(operator: Operator | null, needed: RouteRole): void {
-  if (operator !== null && ROLES.indexOf(rankOf(operator)) >= ROLES.indexOf(needed)) return;
+  if (operator !== null && mayUse(operator, needed)) return;
   const message =
     needed === 'contents'
       ? 'This shows contents, which your role does not see.'
       : `This needs the role ${needed}.`;
   throw new MemoryError('ROLE_NOT_ALLOWED', message, { details: { role: needed } });
+}
+
+/** Whether an operator may use a route with this role. */
+export function mayUse(operator: Operator, needed: RouteRole): boolean {
+  return ROLES.indexOf(rankOf(operator)) >= ROLES.indexOf(needed);
 }
 
 function rankOf({ role, contents }: Operator): RouteRole {
@@ -30,6 +35,8 @@ export interface ProxySignIn {
   secret: string;
   /** Lower-case. */
   header: string;
+  /** The roles by name; of several names that end alike, the first one counts. */
+  roles: readonly ({ pattern: string } & Omit<Operator, 'name'>)[];
   /** The operator of this name; `null` for one without a role. */
   find(name: string): Operator | null;
 }
@@ -66,6 +73,7 @@ export function createProxySignIn(
   return {
     secret: proxySecret,
     header: operatorHeader.toLowerCase(),
+    roles: entries.map(({ pattern, role, contents }) => ({ pattern, role, contents })),
     find(name) {
       if (!NAME.test(name) || name.trim() !== name || name === SERVICE_OPERATOR.name) return null;
       const exact = entries.find(({ pattern }) => pattern === name);

@@ -42,10 +42,11 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
   const root = findPackageRoot();
   const docs = readDocs(settings.docsPath ?? join(root.directory, 'docs'), settings.basePath);
   const consoleFiles = readConsoleFiles(join(root.directory, 'dist/console'));
+  const allRoutes = () => [...routes, ...core.pluginRoutes];
   const openApi = createOpenApi({
     version: root.version,
     basePath: settings.basePath,
-    routes: () => [...routes, ...core.pluginRoutes],
+    routes: allRoutes,
     tools: () => core.tools.definitions,
   });
   const routes: RouteDefinition[] = [
@@ -61,7 +62,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...spacesRoutes(core),
     ...freezesRoutes(core),
     ...keysRoutes(core),
-    ...operatorsRoutes(core),
+    ...operatorsRoutes(core, { routes: allRoutes }),
     ...filesRoutes(core),
     ...contentSearchRoutes(core),
     ...revisionsRoutes(core),

@@ -73,6 +73,7 @@ export const MadeKeyAnswer = strictObject({
   ...AdminKey.properties,
   key: text('To be sent as Authorization: Bearer <key>. It is stored nowhere.'),
 });
+export type MadeKeyAnswer = Static<typeof MadeKeyAnswer>;
 
 /** How a key or a token is rotated. */
 export const RotateRequest = strictObject({
@@ -99,6 +100,7 @@ export const OperatorRequest = strictObject({
   role,
   contents: Type.Optional(contents),
 });
+export type OperatorRequest = Static<typeof OperatorRequest>;
 
 /** A named operator, without the token. */
 export const AdminOperator = strictObject({ ...kept, role, contents });
@@ -109,6 +111,42 @@ export const MadeOperatorAnswer = strictObject({
   ...AdminOperator.properties,
   token: text('To be sent as x-admin-secret. It is stored nowhere.'),
 });
+export type MadeOperatorAnswer = Static<typeof MadeOperatorAnswer>;
+
+/** The operators, and whom a proxy signs in. */
+export const OperatorList = strictObject({
+  items: Type.Array(AdminOperator),
+  proxy: nullable(
+    strictObject({
+      header: text('The header with the name.'),
+      roles: Type.Array(
+        strictObject({ pattern: text('A name, or * and the end of names.'), role, contents }),
+        { description: 'The exact name counts, or else the first end that fits.' },
+      ),
+    }),
+    { description: 'The sign-in by a proxy; null: none is configured.' },
+  ),
+});
+export type OperatorList = Static<typeof OperatorList>;
 
 /** Who uses the admin API. */
 export const AdminMe = strictObject({ name: Type.String(), role, contents });
+export type AdminMe = Static<typeof AdminMe>;
+
+/** What the operator who asks may do. */
+export const AdminAccessRights = strictObject({
+  operator: AdminMe,
+  routes: Type.Array(
+    strictObject({
+      method: Type.String(),
+      path: text('With :name for a segment, and *name for the rest.'),
+      summary: Type.String(),
+      role: Type.Enum(['viewer', 'contents', 'operator', 'admin'], {
+        description: 'The least that it needs; contents: a viewer who sees contents.',
+      }),
+      allowed: Type.Boolean({ description: 'Whether the operator who asks may use it.' }),
+    }),
+    { description: 'All routes of the admin API, also of plugins.' },
+  ),
+});
+export type AdminAccessRights = Static<typeof AdminAccessRights>;

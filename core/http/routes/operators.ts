@@ -1,23 +1,27 @@
-import Type from 'typebox';
-import type { KeyRecord } from '../../contracts/access.ts';
+import type { KeyRecord, Operator } from '../../contracts/access.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { invalidField } from '../../errors.ts';
-import { SERVICE_OPERATOR } from '../../access/operators.ts';
+import { createProxySignIn, mayUse, SERVICE_OPERATOR } from '../../access/operators.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import {
+  AdminAccessRights,
   AdminMe,
   AdminOperator,
   MadeOperatorAnswer,
+  OperatorList,
   OperatorRequest,
   RotateRequest,
 } from '../../schemas/keys.ts';
-import { strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
 import { OVERLAP_MINUTES, toKept } from './keys.ts';
 
-/** Named operators, and who asks. */
-export function operatorsRoutes({ access }: Pick<Core, 'access'>): RouteDefinition[] {
+/** Named operators, and who asks. `routes` gives all routes of the service. */
+export function operatorsRoutes(
+  { access, settings }: Pick<Core, 'access' | 'settings'>,
+  { routes }: { routes: () => readonly RouteDefinition[] },
+): RouteDefinition[] {
   const { operators } = access;
+  const proxy = createProxySignIn(settings);
   return [
     adminRoute('Operators', {
       tagDescription: 'Who may use the admin API, each with a token and a role.',
@@ -28,6 +32,19 @@ export function operatorsRoutes({ access }: Pick<Core, 'access'>): RouteDefiniti
       description: 'The name and role of the operator who asks.',
       resultSchema: AdminMe,
       handle: ({ operator }) => operator ?? SERVICE_OPERATOR,
+    }),
+    adminRoute('Operators', {
+      method: 'GET',
+      path: '/v1/admin/me/rights',
+      role: 'viewer',
+      summary: 'Read what you may do',
+      description:
+        'Every route of the admin API with the role that it needs, and whether the operator who asks has it.',
+      resultSchema: AdminAccessRights,
+      handle({ operator }) {
+        const asker = operator ?? SERVICE_OPERATOR;
+        return { operator: asker, routes: routes().flatMap((route) => toRight(route, asker)) };
+      },
     }),
     adminRoute('Operators', {
       method: 'POST',
@@ -56,9 +73,13 @@ export function operatorsRoutes({ access }: Pick<Core, 'access'>): RouteDefiniti
       path: '/v1/admin/operators',
       role: 'admin',
       summary: 'List the operators',
-      description: 'By name, without their tokens. Those whom a proxy signs in are not among them.',
-      resultSchema: strictObject({ items: Type.Array(AdminOperator) }),
-      handle: async () => ({ items: (await operators.list()).map(toAdminOperator) }),
+      description:
+        'By name, without their tokens. Those whom a proxy signs in are not among them: proxy says which names get which role.',
+      resultSchema: OperatorList,
+      handle: async () => ({
+        items: (await operators.list()).map(toAdminOperator),
+        proxy: proxy && { header: proxy.header, roles: proxy.roles },
+      }),
     }),
     adminRoute('Operators', {
       method: 'POST',
@@ -87,6 +108,15 @@ export function operatorsRoutes({ access }: Pick<Core, 'access'>): RouteDefiniti
         toAdminOperator(await operators.revoke(params['id'] ?? '', caller)),
     }),
   ];
+}
+
+/** Nothing for a route outside the admin API. */
+function toRight(
+  { auth, method, path, role: needed = 'admin', summary }: RouteDefinition,
+  asker: Operator,
+): AdminAccessRights['routes'] {
+  if (auth !== 'admin') return [];
+  return [{ method, path, summary, role: needed, allowed: mayUse(asker, needed) }];
 }
 
 function toAdminOperator(record: KeyRecord & { kind: 'admin' }): AdminOperator {

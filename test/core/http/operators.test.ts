@@ -113,6 +113,37 @@ describe('every role on every route of the admin API', () => {
   });
 });
 
+describe('the rights of an operator', () => {
+  it('name every route of the admin API with its role, and those that it may use', async () => {
+    const own = route({ path: '/v1/admin/own', auth: 'admin', handle: () => ({}) });
+    const server = await serveCore({
+      plugins: [dreaming(), { name: 'own', apiVersion: 2, setup: () => ({ routes: [own] }) }],
+    });
+    const reader = await make(server, { name: 'reader', role: 'viewer', contents: true });
+    const { json } = await server.request('GET', '/v1/admin/me/rights', {
+      headers: reader.asOperator,
+    });
+    expect(json.operator).toEqual({ name: 'reader', role: 'viewer', contents: true });
+    const ranks = ['viewer', 'contents', 'operator', 'admin'];
+    const listed = json.routes as {
+      method: string;
+      path: string;
+      role: string;
+      allowed: boolean;
+    }[];
+    const expected = [...server.routes, ...server.core.pluginRoutes]
+      .filter(({ auth }) => auth === 'admin')
+      .map(({ method, path }) => {
+        const least = leastOf(`${method} ${path}`);
+        return `${method} ${path} ${ranks[least]} ${least <= 1}`;
+      });
+    expect(listed.map((one) => `${one.method} ${one.path} ${one.role} ${one.allowed}`)).toEqual(
+      expected,
+    );
+    expect(listed.find(({ path }) => path === '/v1/admin/own')).toMatchObject({ role: 'admin' });
+  });
+});
+
 describe('an operator', () => {
   it('is told who it is, is named by the audit and by what it writes, and is gone once removed', async () => {
     const server = await serveCore();
@@ -202,6 +233,26 @@ describe('a proxy that signs operators in', () => {
     // With the secret of the configuration the name counts for nothing.
     const { json } = await ask(server, { ...alice, ...asAdmin });
     expect(json.name).toBe('admin');
+  });
+
+  it('is shown beside the named operators, without its secret', async () => {
+    const server = await serveCore(byProxy);
+    const { json, text } = await server.request('GET', '/v1/admin/operators', { headers: asAdmin });
+    expect(json).toEqual({
+      items: [],
+      proxy: {
+        header: 'x-forwarded-email',
+        roles: [
+          { pattern: 'alice@example.com', role: 'admin', contents: true },
+          { pattern: '*@example.com', role: 'viewer', contents: false },
+          { pattern: 'reader@other.org', role: 'viewer', contents: true },
+        ],
+      },
+    });
+    expect(text).not.toContain(PROXY_SECRET);
+    const without = await serveCore();
+    const list = await without.request('GET', '/v1/admin/operators', { headers: asAdmin });
+    expect(list.json).toEqual({ items: [], proxy: null });
   });
 
   it('refuses a name without a role, and that of the secret', async () => {
