@@ -1,14 +1,18 @@
 import type {
   AdminAccess,
+  AdminAccessRights,
   AdminAudit,
   AdminDeleteAnswer,
   AdminFile,
   AdminFileAnswer,
   AdminFolder,
   AdminFreeze,
+  AdminKey,
+  AdminOperator,
   AdminPutAnswer,
   AdminRevision,
   AdminRevisionDetail,
+  AdminSpace,
   AdminStatus,
   AdminToolCallDetail,
   AdminTrace,
@@ -20,7 +24,12 @@ import type {
   FreezeRequest,
   ImportedFile,
   ImportSummary,
+  KeyRequest,
   ListAnswer,
+  MadeKeyAnswer,
+  MadeOperatorAnswer,
+  OperatorList,
+  OperatorRequest,
   PruneAnswer,
   PruneRequest,
   RedactAnswer,
@@ -34,6 +43,7 @@ import type {
   RevertSelection,
   RevertWritesAnswer,
   SkippedItem,
+  SpaceRequest,
   TextSearchAnswer,
   TextSearchRequest,
   ToolAnswer,
@@ -41,6 +51,8 @@ import type {
 import type { ToolDescription } from '../../core/contracts/tool.ts';
 import type { ErrorBody } from '../../core/errors.ts';
 import { inSeconds } from './composables/countdown.ts';
+import { idOf, kindOf, type Owner } from './owner.ts';
+import type { Need } from './rights.ts';
 
 /** Query parameters; absent and empty ones are left out. */
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -55,12 +67,22 @@ export interface ApiOptions {
   /** The secret of a call, which waits for it. */
   secret(): Promise<string | null>;
   onUnauthorized(): void;
+  /** Why the operator's role would be refused; such a request is not sent. */
+  reasonAgainst(need: Need): string | null;
+  /** The service refused what `reasonAgainst` did not: the role has changed. */
+  onRoleRefused(): void;
   /** What a reader gets of a message of the service. */
   tell(message: string): string;
 }
 
 /** The admin API, as the console uses it. Every method throws an {@link ApiError}. */
 export type Api = ReturnType<typeof createApi>;
+
+/** A setting, and the `ETag` of its version; `null` if the service gives none. */
+export interface Tagged<T> {
+  value: T;
+  tag: string | null;
+}
 
 /** An answer that is not 2xx, or no answer. */
 export class ApiError extends Error {
@@ -105,13 +127,22 @@ export function explain(error: unknown): string {
 }
 
 /** Creates the client. Nothing else in the console uses HTTP. */
-export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions) {
+export function createApi({
+  baseUrl,
+  secret,
+  onUnauthorized,
+  reasonAgainst,
+  onRoleRefused,
+  tell,
+}: ApiOptions) {
   async function send(
-    method: string,
+    method: Method,
     path: string,
     { query = {}, body, headers = {}, signal }: SendOptions = {},
   ): Promise<Response> {
     const value = await secret();
+    const reason = reasonAgainst(`${method} ${path}`);
+    if (reason !== null) throw new ApiError(403, { code: 'ROLE_NOT_ALLOWED', message: reason });
     let response: Response;
     try {
       response = await fetch(baseUrl + path + toQueryString(query), {
@@ -138,17 +169,26 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
     const error = await toApiError(response);
     error.message = tell(error.message);
     if (error.code === 'UNAUTHORIZED') onUnauthorized();
+    if (error.code === 'ROLE_NOT_ALLOWED') onRoleRefused();
     throw error;
   }
 
-  async function ask<T>(method: string, path: string, options?: SendOptions): Promise<T> {
+  async function ask<T>(method: Method, path: string, options?: SendOptions): Promise<T> {
     // eslint-disable-next-line no-restricted-syntax -- from the service that sent the console
     return (await (await send(method, path, options)).json()) as T;
+  }
+  /** With the tag of its version, for a change that must not undo another one. */
+  async function getTagged<T>(path: string, signal?: AbortSignal): Promise<Tagged<T>> {
+    const response = await send('GET', path, signal === undefined ? {} : { signal });
+    // eslint-disable-next-line no-restricted-syntax -- from the service that sent the console
+    return { value: (await response.json()) as T, tag: response.headers.get('etag') };
   }
   const get = <T>(path: string, query: Query = {}, signal?: AbortSignal) =>
     ask<T>('GET', path, { query, ...(signal === undefined ? {} : { signal }) });
 
   return {
+    /** Who asks, and what they may do. */
+    rights: () => get<AdminAccessRights>('/v1/admin/me/rights'),
     status: (signal?: AbortSignal) => get<AdminStatus>('/v1/admin/status', {}, signal),
     freezes: (signal?: AbortSignal) =>
       get<{ items: AdminFreeze[] }>('/v1/admin/freezes', {}, signal),
@@ -156,6 +196,34 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
     thaw: (id: string) => ask<AdminFreeze>('DELETE', `/v1/admin/freezes/${encodeURIComponent(id)}`),
     users: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminUser>>('/v1/admin/users', query, signal),
+
+    spaces: (query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminSpace>>('/v1/admin/spaces', query, signal),
+    space: (spaceId: string, signal?: AbortSignal) =>
+      getTagged<AdminSpace>(`/v1/admin/spaces/${encodeURIComponent(spaceId)}`, signal),
+    makeSpace: (body: SpaceRequest) => ask<AdminSpace>('POST', '/v1/admin/spaces', { body }),
+    archiveSpace: (spaceId: string, archived: boolean) =>
+      ask<AdminSpace>('POST', `/v1/admin/spaces/${encodeURIComponent(spaceId)}/archive`, {
+        body: { archived },
+      }),
+
+    keys: (signal?: AbortSignal) => get<{ items: AdminKey[] }>('/v1/admin/keys', {}, signal),
+    makeKey: (body: KeyRequest) => ask<MadeKeyAnswer>('POST', '/v1/admin/keys', { body }),
+    rotateKey: (id: string, overlapMinutes: number) =>
+      ask<MadeKeyAnswer>('POST', `/v1/admin/keys/${encodeURIComponent(id)}/rotate`, {
+        body: { overlapMinutes },
+      }),
+    revokeKey: (id: string) => ask<AdminKey>('DELETE', `/v1/admin/keys/${encodeURIComponent(id)}`),
+
+    operators: (signal?: AbortSignal) => get<OperatorList>('/v1/admin/operators', {}, signal),
+    makeOperator: (body: OperatorRequest) =>
+      ask<MadeOperatorAnswer>('POST', '/v1/admin/operators', { body }),
+    rotateOperator: (id: string, overlapMinutes: number) =>
+      ask<MadeOperatorAnswer>('POST', `/v1/admin/operators/${encodeURIComponent(id)}/rotate`, {
+        body: { overlapMinutes },
+      }),
+    revokeOperator: (id: string) =>
+      ask<AdminOperator>('DELETE', `/v1/admin/operators/${encodeURIComponent(id)}`),
 
     files: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminFile>>('/v1/admin/files', query, signal),
@@ -200,15 +268,23 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
       ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
     diff: (query: Query, signal?: AbortSignal) =>
       get<ListAnswer<ChangedFile>>('/v1/admin/diff', query, signal),
-    restore: (userId: string, body: RestoreRequest) =>
-      ask<RestoreAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/restore`, { body }),
+    restore: (owner: Owner, body: RestoreRequest) =>
+      ask<RestoreAnswer>(
+        'POST',
+        `/v1/admin/${kindOf(owner)}s/${encodeURIComponent(idOf(owner))}/restore`,
+        { body },
+      ),
     redact: (id: string, body: RedactRequest) =>
       ask<RedactAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/redact`, { body }),
     /** One page of it; the text is in the body alone. */
     redactText: (body: RedactTextRequest) =>
       ask<RedactTextAnswer>('POST', '/v1/admin/redact', { body }),
-    erase: (userId: string, body: EraseRequest) =>
-      ask<EraseAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/erase`, { body }),
+    erase: (owner: Owner, body: EraseRequest) =>
+      ask<EraseAnswer>(
+        'POST',
+        `/v1/admin/${kindOf(owner)}s/${encodeURIComponent(idOf(owner))}/erase`,
+        { body },
+      ),
     prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 
     accessLogs: (query: Query = {}, signal?: AbortSignal) =>
@@ -284,6 +360,10 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
 
     /** Any other route; the view names the type of the answer. */
     read: get,
+    readTagged: getTagged,
+    /** Changes a setting that was read as `tag`: 412 if somebody else has changed it since. */
+    putTagged: <T>(path: string, body: unknown, tag: string | null) =>
+      ask<T>('PUT', path, { body, headers: tag === null ? {} : { 'if-match': tag } }),
     change: <T>(method: 'PUT' | 'POST', path: string, body: unknown) =>
       ask<T>(method, path, { body }),
     /** Server-sent events, read with `fetch` because an EventSource cannot send the header. */
@@ -305,6 +385,8 @@ export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions)
     },
   };
 }
+
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 interface SendOptions {
   query?: Query;

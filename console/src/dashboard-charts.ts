@@ -201,8 +201,9 @@ export function toTopologyChart(
 function toAccessFilter(node: TopologyNode | undefined): Record<string, string> {
   switch (node?.kind) {
     case 'scope':
-      return node.label === 'shared'
-        ? { prefix: 'shared/' }
+      if (node.label === 'shared') return { prefix: 'shared/' };
+      return node.label.startsWith('spaces/')
+        ? { spaceId: node.label.slice('spaces/'.length) }
         : { userId: node.label.replace(/^users\//, '') };
     case 'actor':
       return { actor: node.label };

@@ -1,5 +1,6 @@
 import { createRouter, createWebHistory, type Router } from 'vue-router';
 import { createScrollMemory } from './keep-scroll.ts';
+import type { Need } from './rights.ts';
 import OverviewView from './views/OverviewView.vue';
 
 /** A view of the console, for the navigation, the palette and the shortcuts. */
@@ -9,6 +10,8 @@ export interface NavEntry {
   icon: string;
   /** The key after `g`. */
   key: string;
+  /** The route without which there is nothing to see. */
+  needs?: Need;
 }
 
 /** The views, in the order of the navigation. */
@@ -16,6 +19,7 @@ export const NAV: readonly NavEntry[] = [
   { name: 'overview', label: 'Overview', icon: 'i-lucide-house', key: 'h' },
   { name: 'files', label: 'Files', icon: 'i-lucide-folder-tree', key: 'f' },
   { name: 'users', label: 'Users', icon: 'i-lucide-users', key: 'm' },
+  { name: 'spaces', label: 'Spaces', icon: 'i-lucide-boxes', key: 's' },
   { name: 'revisions', label: 'Revisions', icon: 'i-lucide-git-compare', key: 'r' },
   { name: 'compare', label: 'Compare', icon: 'i-lucide-history', key: 'c' },
   { name: 'activity', label: 'Activity', icon: 'i-lucide-list-tree', key: 'a' },
@@ -23,6 +27,13 @@ export const NAV: readonly NavEntry[] = [
   { name: 'playground', label: 'Playground', icon: 'i-lucide-flask-conical', key: 'p' },
   { name: 'dreams', label: 'Dreams', icon: 'i-lucide-moon-star', key: 'd' },
   { name: 'audit', label: 'Audit', icon: 'i-lucide-scroll-text', key: 'u' },
+  {
+    name: 'access',
+    label: 'Access',
+    icon: 'i-lucide-key-round',
+    key: 'k',
+    needs: 'GET /v1/admin/keys',
+  },
 ];
 
 /** Makes the router below `basePath`, which ends in `/admin`. */
@@ -35,6 +46,7 @@ export function createConsoleRouter(basePath: string): Router {
       { path: '/', name: 'overview', component: OverviewView },
       { path: '/files', name: 'files', component: () => import('./views/FilesView.vue') },
       { path: '/users', name: 'users', component: () => import('./views/UsersView.vue') },
+      { path: '/spaces', name: 'spaces', component: () => import('./views/SpacesView.vue') },
       {
         path: '/revisions',
         name: 'revisions',
@@ -54,6 +66,7 @@ export function createConsoleRouter(basePath: string): Router {
       },
       { path: '/dreams', name: 'dreams', component: () => import('./views/DreamsView.vue') },
       { path: '/audit', name: 'audit', component: () => import('./views/AuditView.vue') },
+      { path: '/access', name: 'access', component: () => import('./views/AccessView.vue') },
       {
         path: '/:rest(.*)*',
         name: 'absent',

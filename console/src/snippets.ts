@@ -3,6 +3,8 @@ export interface SnippetCall {
   baseUrl: string;
   tool: string;
   userId: string;
+  /** The spaces that the call names; default none. */
+  spaces?: readonly { id: string; access: 'read' | 'write' }[];
   arguments: Readonly<Record<string, unknown>>;
 }
 
@@ -21,19 +23,19 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'curl',
     label: 'curl',
     note: 'A POSIX shell with SERVICE_API_KEY in its environment.',
-    code: ({ baseUrl, tool, userId, arguments: args }) =>
+    code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
         `curl -sS ${quoteShell(`${baseUrl}/v1/tools/${tool}/execute`)} \\`,
         `  -H "Authorization: Bearer $SERVICE_API_KEY" \\`,
         `  -H 'Content-Type: application/json' \\`,
-        `  --data-binary ${quoteShell(JSON.stringify({ context: { userId }, arguments: args }))}`,
+        `  --data-binary ${quoteShell(JSON.stringify({ context: { userId, ...withSpaces(spaces) }, arguments: args }))}`,
       ].join('\n'),
   },
   {
     id: 'typescript',
     label: 'TypeScript',
     note: 'An ES module on Node 20 or newer. Nothing to install.',
-    code: ({ baseUrl, tool, userId, arguments: args }) =>
+    code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
         `const response = await fetch(${quote(`${baseUrl}/v1/tools/${tool}/execute`)}, {`,
         `  method: 'POST',`,
@@ -43,7 +45,7 @@ export const SNIPPETS: readonly Snippet[] = [
         `  },`,
         `  body: JSON.stringify({`,
         `    // From a trusted identity on your server, never from a model.`,
-        `    context: { userId: ${quote(userId)} },`,
+        `    context: ${contextIn('JavaScript', { userId, spaces }, 4)},`,
         `    arguments: ${toJavaScript(args, 4)},`,
         `  }),`,
         `});`,
@@ -56,7 +58,7 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'python',
     label: 'Python',
     note: 'Python 3.8 or newer. Nothing to install.',
-    code: ({ baseUrl, tool, userId, arguments: args }) =>
+    code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
         `import json, os, urllib.request`,
         ``,
@@ -64,7 +66,7 @@ export const SNIPPETS: readonly Snippet[] = [
         `    ${quote(`${baseUrl}/v1/tools/${tool}/execute`, '"')},`,
         `    data=json.dumps({`,
         `        # From a trusted identity of your server, never from a model.`,
-        `        "context": {"userId": ${quote(userId, '"')}},`,
+        `        "context": ${contextIn('Python', { userId, spaces }, 8)},`,
         `        "arguments": ${toPython(args, 8)},`,
         `    }).encode(),`,
         `    headers={`,
@@ -80,12 +82,12 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'langchain',
     label: 'LangChain',
     note: 'An ES module; npm install memory-service @langchain/core. It calls the one tool; give all of them to createAgent.',
-    code: ({ baseUrl, tool, userId, arguments: args }) =>
+    code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
         `import { toLangChainTools } from 'memory-service/adapters/langchain';`,
         ...clientOf(baseUrl),
         `// From a trusted identity on your server, never from a model.`,
-        `const tools = await toLangChainTools(memory, { userId: ${quote(userId)} });`,
+        `const tools = await toLangChainTools(memory, ${contextIn('JavaScript', { userId, spaces })});`,
         `// With a model: createAgent({ model, tools }).`,
         `const tool = tools.find(({ name }) => name === ${quote(tool)});`,
         `console.log(await tool.invoke(${toJavaScript(args)}));`,
@@ -95,12 +97,12 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'vercel-ai',
     label: 'Vercel AI',
     note: 'An ES module; npm install memory-service ai. It calls the one tool; give all of them to generateText.',
-    code: ({ baseUrl, tool, userId, arguments: args }) =>
+    code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
         `import { toVercelAiTools } from 'memory-service/adapters/vercel-ai';`,
         ...clientOf(baseUrl),
         `// From a trusted identity on your server, never from a model.`,
-        `const tools = await toVercelAiTools(memory, { userId: ${quote(userId)} });`,
+        `const tools = await toVercelAiTools(memory, ${contextIn('JavaScript', { userId, spaces })});`,
         `// With a model: generateText({ model, tools, prompt }).`,
         `const args = ${toJavaScript(args)};`,
         `const call = { toolCallId: 'call_1', messages: [] };`,
@@ -111,12 +113,12 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'openai',
     label: 'OpenAI',
     note: 'An ES module; npm install memory-service openai. It answers the one call; give tools to responses.create.',
-    code: ({ baseUrl, tool, userId, arguments: args }) =>
+    code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
         `import { toOpenAiResponsesTools } from 'memory-service/adapters/openai';`,
         ...clientOf(baseUrl),
         `// From a trusted identity on your server, never from a model.`,
-        `const { tools, runCalls } = await toOpenAiResponsesTools(memory, { userId: ${quote(userId)} });`,
+        `const { tools, runCalls } = await toOpenAiResponsesTools(memory, ${contextIn('JavaScript', { userId, spaces })});`,
         `// With a model: the calls are response.output of responses.create({ model, input, tools }).`,
         `const call = {`,
         `  type: 'function_call',`,
@@ -132,14 +134,20 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'mcp',
     label: 'MCP',
     note: 'Configuration for a client of the Model Context Protocol, bound to this user.',
-    code: ({ baseUrl, userId }) =>
+    code: ({ baseUrl, userId, spaces = [] }) =>
       JSON.stringify(
         {
           mcpServers: {
             memory: {
               type: 'http',
               url: `${baseUrl}/v1/mcp`,
-              headers: { Authorization: 'Bearer ${SERVICE_API_KEY}', 'x-user-id': userId },
+              headers: {
+                Authorization: 'Bearer ${SERVICE_API_KEY}',
+                'x-user-id': userId,
+                ...(spaces.length > 0 && {
+                  'x-spaces': spaces.map(({ id, access }) => `${id}:${access}`).join(', '),
+                }),
+              },
             },
           },
         },
@@ -148,6 +156,21 @@ export const SNIPPETS: readonly Snippet[] = [
       ),
   },
 ];
+
+/** Whose memory a call uses; on one line without spaces. */
+function contextIn(
+  language: 'JavaScript' | 'Python',
+  { userId, spaces = [] }: Pick<SnippetCall, 'userId'> & { spaces: SnippetCall['spaces'] },
+  indent = 0,
+): string {
+  const isPython = language === 'Python';
+  if (spaces.length === 0) {
+    return isPython ? `{"userId": ${quote(userId, '"')}}` : `{ userId: ${quote(userId)} }`;
+  }
+  return (isPython ? toPython : toJavaScript)({ userId, spaces }, indent);
+}
+
+const withSpaces = (spaces: SnippetCall['spaces'] = []) => (spaces.length > 0 ? { spaces } : {});
 
 function clientOf(baseUrl: string): string[] {
   return [

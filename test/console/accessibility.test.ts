@@ -59,6 +59,19 @@ async function filled() {
   }));
   service.judge(verdicts({ 2: 'loses' }));
   const run = await service.dream('bob');
+  await service.admin('POST', 'spaces', {
+    id: 'acme',
+    name: 'Acme Ltd.',
+    description: 'Policies.',
+    metadata: { contract: 'A-1742' },
+  });
+  await service.admin('POST', 'spaces', { id: 'former' });
+  await service.admin('POST', 'spaces/former/archive', {});
+  await service.admin('PUT', 'files/spaces/acme/policies.md', { content: 'Be kind.\n' });
+  const key = (await service.admin('POST', 'keys', { name: 'support bot', spaces: ['acme:read'] }))
+    .json.id as string;
+  const operator = (await service.admin('POST', 'operators', { name: 'vera', role: 'viewer' })).json
+    .id as string;
   const early = new Date(clock.now()).toISOString();
   clock.advance(MINUTE);
   const edit = { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' };
@@ -70,6 +83,8 @@ async function filled() {
     revision: written.result.revisionId,
     call: written.toolCallId,
     run: run.id,
+    key,
+    operator,
   };
   return { service, ids };
 }
@@ -81,6 +96,16 @@ interface Place {
   act?: (page: Page, write: (content: string) => Promise<unknown>) => Promise<unknown>;
 }
 type Ids = Awaited<ReturnType<typeof filled>>['ids'];
+
+/** As another operator would. */
+const changeElsewhere = `fetch('../v1/admin/spaces/acme', {
+  method: 'PUT',
+  headers: {
+    'content-type': 'application/json',
+    'x-admin-secret': sessionStorage.getItem('memory-service.admin-secret'),
+  },
+  body: JSON.stringify({ name: 'Acme ' + Math.random() }),
+}).then((answer) => { if (!answer.ok) throw new Error(answer.status); })`;
 
 const press = (name: string | RegExp) => (page: Page) =>
   page.getByRole('button', { name }).first().click();
@@ -96,7 +121,7 @@ async function previewImport(page: Page): Promise<void> {
 }
 
 /** Each part of the console with its dialogs, panels and menus: one page goes through all of them. */
-const places = ({ early, now, revision, edited, call: id, run }: Ids): Place[] => [
+const places = ({ early, now, revision, edited, call: id, run, key, operator }: Ids): Place[] => [
   // The overview and the files.
   { path: '/', shown: 'Latest revisions' },
   { path: '/files', shown: 'Users by last change' },
@@ -144,6 +169,48 @@ const places = ({ early, now, revision, edited, call: id, run }: Ids): Place[] =
   { path: '/users?do=import', shown: 'Preview' },
   { path: '/users?do=import', shown: 'would be written', act: previewImport },
   { path: `/revisions?id=${revision}&redact=yes`, shown: 'would lose content' },
+  // Spaces, keys and operators.
+  { path: '/spaces', shown: 'archived' },
+  { path: '/spaces?space=acme', shown: 'Who may use it' },
+  { path: '/spaces?space=former', shown: 'nobody can write' },
+  { path: '/spaces?do=new', shown: 'Metadata', act: press('Add an entry') },
+  { path: '/spaces?space=acme&do=edit', shown: 'Settings of acme' },
+  {
+    path: '/spaces?space=acme&do=edit',
+    shown: 'Take theirs',
+    act: async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('Acme');
+      await page.evaluate(changeElsewhere);
+      await press(/^Save$/)(page);
+    },
+  },
+  { path: '/spaces?space=acme&do=archive', shown: 'Archive acme?' },
+  { path: '/spaces?space=acme&do=export', shown: 'What to export' },
+  { path: '/spaces?space=acme&do=erase', shown: 'would be removed' },
+  { path: '/access', shown: 'support bot' },
+  { path: `/access?key=${key}`, shown: 'Calls a minute' },
+  { path: `/access?key=${key}&do=rotate`, shown: 'The present key stays valid for' },
+  { path: `/access?key=${key}&do=revoke`, shown: 'Revoke support bot?' },
+  {
+    path: '/access?do=new',
+    shown: 'memory_list',
+    act: async (page) => {
+      await press('Add a space')(page);
+      await page.locator('#key-tools').selectOption('named');
+    },
+  },
+  { path: '/access?tab=operators', shown: 'Named operators' },
+  { path: '/access?tab=operators&do=new', shown: 'Make the operator' },
+  { path: `/access?tab=operators&operator=${operator}&do=remove`, shown: 'Remove vera?' },
+  {
+    path: '/audit',
+    shown: 'You are signed in as admin',
+    act: async (page) => {
+      await press(/^Signed in as/)(page);
+      await page.getByRole('menuitem', { name: 'What you may do' }).click();
+    },
+  },
+  { path: '/audit?action=contents.read', shown: 'Who looked' },
   // Two times of a memory.
   { path: '/compare', shown: 'Whose memory?' },
   { path: `/compare?userId=alice&from=2020-01-01T00:00:00.000Z&file=${PATH}`, shown: 'Whole file' },
@@ -311,6 +378,36 @@ describe('no fault of accessibility, light or dark,', () => {
     expectNoProblems(opened);
   });
 
+  it('is in what a viewer without contents sees, and in a key that is shown once', async () => {
+    const { service } = await filled();
+    const { json } = await service.admin('POST', 'operators', { name: 'vic', role: 'viewer' });
+    const opened = await openConsole({ service, secret: json.token as string, ...WITH_AXE });
+    const { page } = opened;
+    const faults: Record<string, string[]> = {};
+    const look = async (name: string, within: string) => {
+      const found = await findFaults(page, within);
+      if (found.length > 0) faults[name] = found;
+    };
+    await go(page, `/files?path=${PATH}`);
+    await page.getByText('Your role does not see contents.').waitFor();
+    await look('file', '#view');
+    await go(page, '/users?user=alice');
+    await page.getByText('Your role does not see contents.').waitFor();
+    await look('user', IN_FRONT);
+    await page.keyboard.press('Escape');
+    await go(page, '/access');
+    await page.getByText('This needs the role admin.').waitFor();
+    await look('access', '#view');
+    const admin = await openConsole({ service, path: '/access?do=new', ...WITH_AXE });
+    await admin.page.getByLabel('Name', { exact: true }).fill('one key');
+    await admin.page.getByRole('button', { name: 'Make the key' }).click();
+    await admin.page.getByText('How an agent uses it').waitFor();
+    const found = await findFaults(admin.page, IN_FRONT);
+    if (found.length > 0) faults['key'] = found;
+    expect(faults).toEqual({});
+    expectNoProblems(opened);
+  });
+
   it('is in the lock', async () => {
     const { page } = await openConsole({ isUnlocked: false, ...WITH_AXE });
     await page.getByLabel('Admin secret').waitFor();
@@ -322,8 +419,10 @@ describe('no fault of accessibility, light or dark,', () => {
 async function leaveOpen(page: Page): Promise<void> {
   const dialog = page.locator(IN_FRONT);
   for (let open = await dialog.count(); open > 0; open = await dialog.count()) {
+    const last = await dialog.nth(open - 1).elementHandle();
     await page.keyboard.press('Escape');
-    await dialog.nth(open - 1).waitFor({ state: 'detached' });
+    // Another one, where it came from, may take its place.
+    await last?.waitForElementState('hidden');
   }
   const cancel = page.getByRole('button', { name: 'Cancel', exact: true });
   if ((await cancel.count()) === 0) return;

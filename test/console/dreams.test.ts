@@ -446,4 +446,37 @@ describe('dreams', () => {
     expect((await service.admin('GET', 'dream/config')).json.dream_max_writes).toBe(7);
     expectNoProblems(opened);
   });
+
+  it('that somebody else changed meanwhile are shown beside yours, and nothing is lost unseen', async () => {
+    const service = await openDreams();
+    const opened = await openConsole({ service, path: '/dreams?tab=settings' });
+    const { page } = opened;
+    const budget = page.getByLabel('Write budget, writes per run');
+    const read = async () => (await service.admin('GET', 'dream/config')).json;
+    const { dream_max_writes: was } = await read();
+    await budget.fill('9');
+    await service.admin('PUT', 'dream/config', { dream_max_writes: 5, dream_waiting_days: 3 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    const conflict = page.getByRole('dialog', { name: 'The settings were changed meanwhile' });
+    await conflict.getByRole('row', { name: `Write budget ${was} 5 9` }).waitFor();
+    await conflict.getByRole('row', { name: /^Waiting time/ }).waitFor();
+    await conflict.getByText('admin', { exact: true }).waitFor();
+    await conflict.getByRole('button', { name: 'Keep editing' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    expect(await budget.inputValue()).toBe('9');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await conflict.getByRole('button', { name: 'Overwrite with mine' }).click();
+    await page.getByText('Saved', { exact: true }).first().waitFor();
+    expect(await read()).toMatchObject({ dream_max_writes: 9, dream_waiting_days: 3 });
+    await expect.poll(() => page.getByLabel('Waiting time, days').inputValue()).toBe('3');
+
+    await budget.fill('4');
+    await service.admin('PUT', 'dream/config', { dream_max_writes: 6 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await conflict.getByRole('button', { name: 'Take theirs' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    expect(await budget.inputValue()).toBe('6');
+    expect(await read()).toMatchObject({ dream_max_writes: 6 });
+    expectNoProblems(opened);
+  });
 });

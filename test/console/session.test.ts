@@ -238,7 +238,7 @@ describe('the admin secret', () => {
     await visit('/');
     await page.getByText('The admin secret is no longer accepted.').waitFor();
     await settled(page);
-    expect(refused).toEqual(['/v1/admin/status']);
+    expect(refused).toEqual(['/v1/admin/me/rights']);
   });
 
   it('that is kept opens the console by itself once its address may try again', async () => {

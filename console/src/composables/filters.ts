@@ -11,8 +11,14 @@ export interface FilterDefinition {
   options?: readonly string[];
   placeholder?: string;
   /** The suggestions for a text; users come from the service. */
-  suggests?: 'users' | 'actors' | 'tools';
+  suggests?: 'users' | 'spaces' | 'keys' | 'operators' | 'actors' | 'tools';
 }
+
+/** Whose memory: a user's, or that of a space. */
+export const OWNER_FILTERS: readonly FilterDefinition[] = [
+  { name: 'userId', label: 'User', kind: 'text', suggests: 'users' },
+  { name: 'spaceId', label: 'Space', kind: 'text', suggests: 'spaces' },
+];
 
 /** The filters of a view. They live in its URL, so that a link shows the same screen. */
 export interface Filters {

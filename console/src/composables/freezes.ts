@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryReturnType } from '@tanstack/vue-query';
-import type { AdminFreeze } from '../../../core/contracts/admin.ts';
+import type { AdminFreeze, AdminKey } from '../../../core/contracts/admin.ts';
 import { useApi } from './session.ts';
 
 /** How often the console looks for freezes that others made or ended. */
@@ -15,8 +15,15 @@ export function useFreezes(): UseQueryReturnType<readonly AdminFreeze[], Error> 
   });
 }
 
-/** `Writes for the user anna`, `Writes by the actor bot`, `All writes`. */
-export function tellFrozen({ userId, actor }: Pick<AdminFreeze, 'userId' | 'actor'>): string {
+/** `Writes for the user anna`, `Writes by the actor bot`, `All writes`. `keys` gives a key its name. */
+export function tellFrozen(
+  { userId, spaceId, actor, keyId }: AdminFreeze,
+  keys: readonly Pick<AdminKey, 'id' | 'name'>[],
+): string {
   if (userId !== null) return `Writes for the user ${userId}`;
+  if (spaceId !== null) return `Writes to the space ${spaceId}`;
+  if (keyId !== null) {
+    return `Writes with the key ${keys.find(({ id }) => id === keyId)?.name ?? keyId}`;
+  }
   return actor === null ? 'All writes' : `Writes by the actor ${actor}`;
 }

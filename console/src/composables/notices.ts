@@ -4,6 +4,8 @@ import { explain } from '../api.ts';
 /** Short messages (toasts). */
 export interface Notices {
   done(title: string, description?: string): void;
+  /** What is no failure, and not done either. */
+  told(title: string, description: string): void;
   failed(title: string, error: unknown): void;
 }
 
@@ -18,6 +20,9 @@ export function useNotices(): Notices {
         color: 'success',
         icon: 'i-lucide-check',
       });
+    },
+    told(title, description) {
+      toast.add({ title, description, color: 'neutral', icon: 'i-lucide-lock' });
     },
     failed(title, error) {
       toast.add({

@@ -1,18 +1,21 @@
 import { computed, type InjectionKey, readonly, ref, type Ref } from 'vue';
 import { type Api, ApiError, createApi } from '../api.ts';
+import { createRights, type Rights } from '../rights.ts';
 import { need } from './inject.ts';
 
 /**
  * Whether this page can use the admin API. `limited`: there is a secret, but this address has sent too
- * many wrong ones and has to wait.
+ * many wrong ones and has to wait. `refused`: a proxy signs somebody in who has no role.
  */
-export type SessionState = 'checking' | 'locked' | 'limited' | 'open' | 'unreachable';
+export type SessionState = 'checking' | 'locked' | 'limited' | 'open' | 'refused' | 'unreachable';
 
 /** Holds the admin secret while the page is open, and makes calls with it. */
 export interface Session {
   /** The service's URL without a trailing slash. */
   readonly baseUrl: string;
   readonly api: Api;
+  /** Who the operator is, and what they may do. */
+  readonly rights: Rights;
   readonly state: Readonly<Ref<SessionState>>;
   /** Whether the views show: it is open, or the secret that this tab kept is being checked. */
   readonly isShown: Readonly<Ref<boolean>>;
@@ -40,6 +43,8 @@ export { sessionKey };
 export const useSession = (): Session => need(sessionKey);
 /** The admin API, with the session's secret. */
 export const useApi = (): Api => need(sessionKey).api;
+/** What the operator may do. */
+export const useRights = (): Rights => need(sessionKey).rights;
 
 /**
  * Creates the session. The secret is in this closure, or in `sessionStorage` if the operator chose
@@ -56,12 +61,15 @@ export function createSession(
   const isByProxy = ref(false);
   const retryAfterSeconds = ref(0);
 
+  const rights = createRights();
   const hasKept = ref(false);
   let checked: Promise<void> = Promise.resolve();
   const tryApi = createApi({
     baseUrl,
     secret: () => Promise.resolve(secret),
     onUnauthorized: () => undefined,
+    reasonAgainst: () => null,
+    onRoleRefused: () => undefined,
     tell,
   });
   const api = createApi({
@@ -75,8 +83,14 @@ export function createSession(
     onUnauthorized: () => {
       if (state.value === 'open') session.lock('The admin secret is no longer accepted.');
     },
+    reasonAgainst: rights.reasonAgainst,
+    onRoleRefused: () => void readRights().catch(() => undefined),
     tell,
   });
+
+  async function readRights(): Promise<void> {
+    rights.set(await tryApi.rights());
+  }
 
   function open(): void {
     state.value = 'open';
@@ -101,7 +115,7 @@ export function createSession(
 
   async function checkNow(): Promise<void> {
     try {
-      await tryApi.status();
+      await readRights();
       isByProxy.value = secret === null;
       open();
     } catch (error) {
@@ -111,6 +125,9 @@ export function createSession(
         window.sessionStorage.removeItem(STORAGE_KEY);
         reason.value = wasKept ? 'The admin secret is no longer accepted.' : null;
         state.value = 'locked';
+      } else if (error instanceof ApiError && error.status === 403) {
+        reason.value = error.message;
+        state.value = 'refused';
       } else if (error instanceof ApiError && error.retryAfterSeconds !== null) {
         retryAfterSeconds.value = error.retryAfterSeconds;
         state.value = 'limited';
@@ -124,6 +141,7 @@ export function createSession(
   const session: Session = {
     baseUrl,
     api,
+    rights,
     state: readonly(state),
     isShown: computed(
       () => state.value === 'open' || (state.value === 'checking' && hasKept.value),
@@ -143,7 +161,7 @@ export function createSession(
     async unlock(candidate, { keepInTab }) {
       secret = candidate;
       try {
-        await tryApi.status();
+        await readRights();
       } catch (error) {
         secret = null;
         throw error;
@@ -154,6 +172,7 @@ export function createSession(
 
     lock(why) {
       secret = null;
+      rights.set(null);
       window.clearTimeout(idleTimer);
       window.sessionStorage.removeItem(STORAGE_KEY);
       reason.value = why;

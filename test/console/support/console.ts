@@ -29,6 +29,8 @@ export interface ConsoleOptions {
   config?: Partial<CoreConfig>;
   /** Default: the secret is there, as if it had been kept for this tab. */
   isUnlocked?: boolean;
+  /** Default: that of the configuration. */
+  secret?: string;
   /**
    * Of a context of the test's own, which a test also needs that sets a clock or gives permissions. By
    * default all tests of a worker share one.
@@ -92,7 +94,13 @@ async function openPage(origin: string, own?: BrowserContextOptions): Promise<Pa
 
 /** Opens the built console in headless Chromium, on a real service and a real SQLite. */
 export async function openConsole(options: ConsoleOptions = {}): Promise<ConsolePage> {
-  const { path = '/', isUnlocked = true, basePath = '', host = '127.0.0.1' } = options;
+  const {
+    path = '/',
+    isUnlocked = true,
+    secret = ADMIN_SECRET,
+    basePath = '',
+    host = '127.0.0.1',
+  } = options;
   const service = options.service ?? (await serveCore(options.config));
   const origin = `http://${host}:${service.port}`;
   const page = await openPage(origin, options.context);
@@ -116,7 +124,7 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
   });
   if (isUnlocked) {
     await page.addInitScript(
-      `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)})`,
+      `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(secret)})`,
     );
   }
   if (options.script !== undefined) await page.addInitScript(options.script);
