@@ -104,6 +104,28 @@ describe('the dashboard', () => {
     expectNoProblems(opened);
   });
 
+  it('filters findings by their kind, in the URL, and leads from a secret to its redaction', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const content = `- [gone](gone.md)\n- Token ghp_${'a1B2'.repeat(9)}\n`;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content });
+    await visit('/observability?since=1h&userId=alice');
+    const hygiene = page.getByRole('region', { name: 'Hygiene' });
+    await hygiene.getByText('broken link', { exact: true }).waitFor();
+    await hygiene.getByLabel('Kind').selectOption('secret');
+    await expectUrl(page, 'finding=secret');
+    await expectCount(hygiene.getByRole('listitem'), 1);
+    await page.reload();
+    await hygiene.getByText('This looks like a GitHub token.').waitFor();
+    await expectCount(hygiene.getByRole('listitem'), 1);
+    await hygiene.getByRole('button', { name: 'Redact a text…' }).click();
+    await page.getByLabel('Where').selectOption({ label: 'The file users/alice/a.md' });
+    await page.keyboard.press('Escape');
+    await hygiene.getByLabel('Kind').selectOption('');
+    await hygiene.getByText('broken link', { exact: true }).waitFor();
+    expectNoProblems(opened);
+  });
+
   it('says why calls failed, what their codes mean, and how long a slow call is', async () => {
     const provider = await startProviderServer();
     onTestFinished(() => provider.close());

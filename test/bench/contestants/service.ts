@@ -23,6 +23,8 @@ export interface ServiceOptions {
   set: NoteSet;
   isOnMariadb?: boolean;
   checkout?: string;
+  /** Its policies of screening. */
+  screen?: object;
 }
 
 /**
@@ -33,6 +35,7 @@ export const open: OpenContestant<ServiceOptions> = async ({
   set,
   isOnMariadb,
   checkout,
+  screen,
   directory,
 }) => {
   const { createMemoryService, sqlite, mysql } = await importService(checkout);
@@ -43,6 +46,7 @@ export const open: OpenContestant<ServiceOptions> = async ({
         ? sqlite({ filename: path.join(directory, 'memory.db') })
         : mysql({ url: await createDatabase(mariadb.port) }),
     adminSecret: ADMIN_SECRET,
+    ...(screen !== undefined && { screen }),
     limits: { maxFilesPerUser: 1_000_000 },
   });
   await service.start();
