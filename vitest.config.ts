@@ -31,7 +31,7 @@ const ON_BOTH_FOR_RELEASE = [
   'test/core/files/files.test.ts',
   'test/core/history/{blame,line-history,redact,restore,revert-writes,revisions}.test.ts',
   'test/core/history/undo/carried.test.ts',
-  'test/core/http/{keys,reembed,spaces,undo}.test.ts',
+  'test/core/http/{access-matrix,keys,reembed,spaces,undo}.test.ts',
   'test/core/maintenance/verify-chain.test.ts',
   'test/core/search/{find,hint,time}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
@@ -89,7 +89,7 @@ const ON_MARIADB: TestProjectInlineConfiguration = {
 const ON_POSTGRES_FOR_RELEASE = [
   'test/core/access/{space-settings,spaces}.test.ts',
   'test/core/erase/{erase-prefix,order}.test.ts',
-  'test/core/http/{keys,spaces}.test.ts',
+  'test/core/http/{access-matrix,keys,spaces}.test.ts',
   'test/core/files/{commit,files,freeze,idempotency}.test.ts',
   'test/core/history/{blame,redact-text,revert-writes,time-travel}.test.ts',
   'test/core/history/undo/carried.test.ts',
