@@ -10,6 +10,7 @@ import type { MemoryError } from './errors.ts';
 import type { Files } from './files/files.ts';
 import type { Spaces } from './access/space-settings.ts';
 import type { Freezes } from './files/freezes.ts';
+import type { LogSize } from './maintenance/log-size.ts';
 import type { WriteHealth } from './files/write-health.ts';
 import type { Restores } from './history/restore.ts';
 import type { Revisions } from './history/revisions.ts';
@@ -51,6 +52,7 @@ export interface Core extends Readonly<AdminParts> {
   readonly erasures: Erasures;
   readonly spaces: Spaces;
   readonly freezes: Freezes;
+  readonly logSize: LogSize;
   readonly access: Access;
   readonly rewriter: Rewriter;
   readonly eventStreams: EventStreams;
@@ -114,7 +116,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
   const index = createSearchIndex(basis, providers);
   const { indexer, embeddings } = index;
   const memory = createMemory(basis, { telemetry, indexer, erasureLookMs });
-  const { files, revisions, restores, erasures, spaces, freezes, rewriter } = memory;
+  const { files, revisions, restores, erasures, spaces, freezes, rewriter, logSize } = memory;
   const access = createAccess(basis, { ready: () => life.ready() });
   const fenceKey = createFenceKey(storage.config);
   const { services, filing } = createToolServices(basis, {
@@ -170,6 +172,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     erasures,
     spaces,
     freezes,
+    logSize,
     access,
     rewriter,
     ...createAdminParts(basis, { telemetry, indexer, memory }),

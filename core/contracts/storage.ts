@@ -508,6 +508,14 @@ export interface LogStore {
     limit: number,
     scope?: ScopeKey | null,
   ): Promise<number>;
+  /**
+   * Counts access rows, at most `limit`: all, and those since a time. And the bytes of the texts of a
+   * row, on average of the newest ones.
+   */
+  measureAccess(options: {
+    since: number;
+    limit: number;
+  }): Promise<{ rows: number; recent: number; textBytes: number }>;
   /** How many rows from before a time {@link expire} would remove in all. */
   countOlder(
     what: 'events' | 'access' | 'idempotency',

@@ -59,6 +59,16 @@ const part = {
   at: nullable(timeSchema, { description: 'When that was.' }),
 };
 
+/** The size of the access log. Bytes are estimates, with the indexes. */
+export const AccessLogSize = strictObject({
+  days: count('How long rows are kept; 0: for ever. SERVICE_RETENTION_ACCESS_LOG_DAYS sets it.'),
+  recommendedDays: count('What we recommend: a year, and a month to look back from its end.'),
+  rows: count('Up to 4,000,000 are counted.'),
+  bytes: count('What these rows take.'),
+  bytesAMonth: count('What the last 30 days added: the cost of a month.'),
+});
+export type AccessLogSize = Static<typeof AccessLogSize>;
+
 /** The status of the service. */
 export const AdminStatus = strictObject({
   version: Type.String(),
@@ -114,6 +124,7 @@ export const AdminStatus = strictObject({
     filesBehind: count('Files to be indexed again.'),
     reindex: nullable(Reindexing),
   }),
+  accessLog: AccessLogSize,
   queues: strictObject({
     accessQueued: count(),
     eventsQueued: count(),

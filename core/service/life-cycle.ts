@@ -91,6 +91,8 @@ export class LifeCycle {
     const { providers, memory, filing, plugins } = this.#parts;
     if (checkModels) providers.checkModels(this.#stopping.signal);
     memory.retention.start();
+    // The start does not wait for it.
+    void memory.logSize.tellOnce();
     memory.restores.start();
     memory.erasures.start();
     filing.start();

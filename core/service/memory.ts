@@ -6,6 +6,7 @@ import { createFreezes } from '../files/freezes.ts';
 import { createIdempotency } from '../files/idempotency.ts';
 import { createRestores } from '../history/restore.ts';
 import { createRevisions } from '../history/revisions.ts';
+import { createLogSize } from '../maintenance/log-size.ts';
 import { createRetention } from '../maintenance/retention.ts';
 import type { Basis } from './basis.ts';
 import type { SearchIndex } from './search-index.ts';
@@ -69,6 +70,7 @@ export function createMemory(
   });
   const spaces = createSpaces({ storage, ids, now });
   const freezes = createFreezes({ storage, known: knownErasures, ids, now });
+  const logSize = createLogSize({ storage, days: settings.retention.accessLogDays, log, now });
   const retention = createRetention({
     storage,
     settings: settings.retention,
@@ -86,5 +88,6 @@ export function createMemory(
     spaces,
     freezes,
     retention,
+    logSize,
   };
 }

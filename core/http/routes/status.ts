@@ -22,6 +22,7 @@ type StatusCore = Pick<
   | 'revisions'
   | 'rewriter'
   | 'freezes'
+  | 'logSize'
   | 'now'
   | 'state'
 >;
@@ -61,6 +62,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           databaseFile,
           freezes,
           redactions,
+          accessLog,
         ] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),
@@ -72,6 +74,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           core.rewriter.status(),
           core.freezes.list(),
           core.revisions.unfinishedRedactions(),
+          core.logSize.read(),
         ]);
         return {
           version,
@@ -114,6 +117,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           sharedWrites: settings.sharedWrites,
           rateLimit: settings.rateLimit,
           index: { filesBehind, reindex: core.reindex.state() },
+          accessLog,
           queues: core.queue.counters(),
         };
       },

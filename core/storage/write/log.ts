@@ -6,7 +6,7 @@ import { listAccess } from '../read/access-list.ts';
 import type { LogDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
-import { leastIdBeyond, readIdSkew } from './id-skew.ts';
+import { leastIdBeyond, leastIdSince, readIdSkew } from './id-skew.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
 import { deleteFound, findRows, insertRecords, selectKey } from '../schema/row-sets.ts';
@@ -58,12 +58,42 @@ export function createLogStore(database: LogDatabase): LogStore {
     },
     expire: (what, before, limit, scope = null) =>
       database.write((connection) => expireRows(connection, what, { before, limit, scope })),
+    measureAccess: (options) => database.read((connection) => measureAccess(connection, options)),
     countOlder: (what, before, scope = null) =>
       database.read(async (connection) => {
         const { from, parameters } = await findOlder(connection, what, { before, scope });
         const [row] = await connection.all(`select count(*) as older ${from}`, parameters);
         return row === undefined ? 0 : toInteger(row['older']);
       }),
+  };
+}
+
+/** Rows that tell how long texts are. */
+const ROWS_MEASURED = 200;
+
+async function measureAccess(
+  connection: Connection,
+  { since, limit }: { since: number; limit: number },
+): ReturnType<LogStore['measureAccess']> {
+  const source = connection.dialect.byIndex('svc_access_log', 't', 'svc_access_log_id');
+  const countFrom = async (least: Buffer): Promise<number> => {
+    const [row] = await connection.all(
+      `select count(*) as row_count from (select t.id from ${source} where t.id >= ? limit ?) c`,
+      [least, limit],
+    );
+    return row === undefined ? 0 : toInteger(row['row_count']);
+  };
+  const newest = await connection.all(
+    `select t.path, t.actor, t.user_id, t.tool from ${source} order by t.id desc limit ?`,
+    [ROWS_MEASURED],
+  );
+  const bytes = newest
+    .flatMap((row) => Object.values(row))
+    .reduce<number>((sum, cell) => sum + (cell === null ? 0 : Buffer.byteLength(toText(cell))), 0);
+  return {
+    rows: await countFrom(Buffer.alloc(16)),
+    recent: await countFrom(leastIdSince(since, await readIdSkew(connection))),
+    textBytes: newest.length === 0 ? 0 : bytes / newest.length,
   };
 }
 
