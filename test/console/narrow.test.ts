@@ -23,6 +23,11 @@ const VIEWS: [path: string, shown: string][] = [
   ['/dreams?tab=users', '1 shown'],
   ['/dreams?tab=settings', 'Waiting time, days'],
   ['/audit', 'files.write'],
+  ['/spaces', 'No spaces yet'],
+  ['/spaces?do=new', 'Metadata'],
+  ['/access', 'No named keys yet'],
+  ['/access?do=new', 'Calls a minute'],
+  ['/access?tab=operators', 'Named operators'],
 ];
 
 /** What stands beyond the screen's right edge, unless it is in a part that scrolls by itself. */

@@ -25,6 +25,8 @@ const CHOSEN = [
   'observability.light',
   'playground.light',
   'dream-review.dark',
+  'spaces.light',
+  'access.light',
 ];
 
 const LAUNCH = encodeURIComponent('{"query":"when is the launch"}');
@@ -63,6 +65,36 @@ const VIEWS = [
   },
   { name: 'files-new', path: '/files?new=yes' },
   { name: 'files-contents', path: '/files?q=launch&in=contents' },
+  { name: 'spaces', path: '/spaces' },
+  { name: 'spaces-panel', path: '/spaces?space=trailmark' },
+  { name: 'spaces-new', path: '/spaces?do=new' },
+  {
+    name: 'spaces-conflict',
+    path: '/spaces?space=trailmark&do=edit',
+    act: async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('Trailmark, all teams');
+      await page.evaluate(changeSpace);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Take theirs').waitFor();
+    },
+  },
+  { name: 'access', path: '/access' },
+  {
+    name: 'access-new',
+    path: '/access?do=new',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Add a space' }).click();
+    },
+  },
+  { name: 'access-operators', path: '/access?tab=operators' },
+  {
+    name: 'access-rights',
+    path: '/audit',
+    act: async (page) => {
+      await page.getByRole('button', { name: /^Signed in as/ }).click();
+      await page.getByRole('menuitem', { name: 'What you may do' }).click();
+    },
+  },
   { name: 'users', path: '/users' },
   { name: 'users-hygiene', path: '/users?hygiene=yes' },
   { name: 'users-panel', path: '/users?user=maya.chen' },
@@ -433,6 +465,9 @@ const PLACES = [
   '/playground',
   '/dreams',
   '/audit',
+  '/spaces',
+  '/access',
+  '/access?tab=operators',
 ];
 
 const LONG_USER = 'customer-0007.with-a-rather-long-name.of-a-tenant@subsidiary.example.com';
@@ -477,6 +512,16 @@ const writeElsewhere = `fetch('../v1/admin/files/users/diego.alvarez/profile.md'
   body: JSON.stringify({
     content: '# Diego \\u00c1lvarez\\n\\n- Design, icons and onboarding, team ' + (1 + (Date.now() % 97)) + '\\n- Bogot\\u00e1 (UTC\\u22125)\\n- Prefers voice notes to long texts\\n',
   }),
+})`;
+
+/** As another operator would, meanwhile. */
+const changeSpace = `fetch('../v1/admin/spaces/trailmark', {
+  method: 'PUT',
+  headers: {
+    'content-type': 'application/json',
+    'x-admin-secret': sessionStorage.getItem('memory-service.admin-secret'),
+  },
+  body: JSON.stringify({ name: 'Trailmark ' + Date.now(), quota: 500 }),
 })`;
 
 /** A user who may be erased in each look. */
@@ -583,6 +628,51 @@ async function crowd({ url, adminSecret }) {
   await call('memory_find', LONG_USER, { query: 'line' });
 }
 
+/**
+ * Spaces, keys and operators of the demo's company.
+ *
+ * @param {Awaited<ReturnType<typeof serve>>} service
+ */
+async function share({ url, adminSecret }) {
+  const headers = { 'content-type': 'application/json', 'x-admin-secret': adminSecret };
+  /** @type {(method: string, path: string, body: object) => Promise<void>} */
+  const ask = async (method, path, body) => {
+    const at = new URL(`${url}/../v1/admin/${path}`);
+    const answer = await fetch(at, { method, headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  };
+  const spaces = [
+    { id: 'trailmark', name: 'Trailmark', description: 'What every team agrees on.', dream: true },
+    { id: 'team:maps', name: 'Maps team', metadata: { lead: 'maya.chen' } },
+    { id: 'team:growth', name: 'Growth team', metadata: { lead: 'lena.fischer' } },
+    { id: 'customer:alpine-club', name: 'Alpine Club', metadata: { contract: 'A-1742' } },
+    { id: 'customer:nordic-huts', name: 'Nordic Huts' },
+    { id: 'summer-campaign', name: 'Summer campaign' },
+  ];
+  for (const { id, ...settings } of spaces) {
+    await ask('POST', 'spaces', { id, ...settings });
+    for (const name of ['policies.md', 'people.md', 'glossary.md'].slice(id.length % 3)) {
+      const content = `# ${settings.name}\n\n- Ask the lead before you change this.\n`;
+      await ask('PUT', `files/spaces/${id}/${name}`, { content });
+    }
+  }
+  await ask('POST', 'spaces/summer-campaign/archive', {});
+  const keys = [
+    { name: 'support bot', spaces: ['customer:*:read'], tools: ['read'], rateLimit: 600 },
+    { name: 'maps assistant', users: ['maya.chen', 'jonas.weber'], spaces: ['team:maps:write'] },
+    { name: 'growth assistant', spaces: ['team:growth:write', 'trailmark:read'] },
+    { name: 'nightly import', tools: ['write'], actor: 'importer' },
+    { name: 'evaluation', expiresAt: new Date(Date.now() + 3 * 86_400_000).toISOString() },
+  ];
+  for (const key of keys) await ask('POST', 'keys', key);
+  const operators = [
+    { name: 'anna', role: 'operator' },
+    { name: 'ben', role: 'viewer', contents: true },
+    { name: 'vera', role: 'viewer' },
+  ];
+  for (const operator of operators) await ask('POST', 'operators', operator);
+}
+
 await orExplain(ensureBuilt);
 const executablePath = findChromium();
 if (executablePath === null) throw new Error('There is no Chromium: run npm test.');
@@ -650,6 +740,7 @@ const nameOf = (/** @type {string} */ path) =>
 const full = await serve(['--demo']);
 const [empty, crowded] = await Promise.all([serve([]), serve([])]);
 await crowd(crowded);
+await share(full);
 try {
   for (const { name: look, context } of LOOKS) {
     const page = await open(full, context);
@@ -668,8 +759,8 @@ try {
     }
     await many.context().close();
     const failing = await open(full, context);
-    // The status alone answers: with it the console opens.
-    await failing.route(/\/v1\/admin\/(?!status)/, (route) =>
+    // Who asks, alone, is answered: with it the console opens.
+    await failing.route(/\/v1\/admin\/(?!me\/)/, (route) =>
       route.fulfill({
         status: 500,
         json: {

@@ -163,7 +163,7 @@ describe('a space that two operators change', () => {
     await change({ name: 'Acme Inc.', quota: 77 });
     await save.click();
     await conflict.getByRole('row', { name: 'Name Acme Ltd. Acme Inc. Acme Limited' }).waitFor();
-    await conflict.getByRole('row', { name: 'Most files – 77 –' }).waitFor();
+    await conflict.getByRole('row', { name: 'Most files – 77 not changed' }).waitFor();
     await conflict.getByText('clara', { exact: true }).waitFor();
     await expectCount(conflict.locator('time'), 2);
     await expectCount(conflict.getByRole('row', { name: /^Description/ }), 0);
