@@ -6,6 +6,7 @@ import type { ErrorCode } from '../../../core/errors.ts';
 import type { Screener } from '../../../core/contracts/screener.ts';
 import type { Core } from '../../../core/service.ts';
 import { exportAll, importAll } from '../archive/archives.ts';
+import { serveWithModel } from '../../support/model-service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { sqlite } from '../../support/databases.ts';
 import { call, openCore, temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
@@ -204,6 +205,40 @@ describe('SERVICE_SCREEN_SECRETS', () => {
       OPERATOR,
     );
     expect(written.masked).toEqual([{ line: 1, kind: 'token' }]);
+  });
+});
+
+describe('memory_remember', () => {
+  const remember = async (secrets: Policy, text: string) => {
+    const service = await serveWithModel({ screen: { secrets } });
+    const answer = await service.execute('memory_remember', { text }, { userId: 'alice' });
+    const prompts = JSON.stringify([service.asked, service.judged]);
+    return { service, prompts, ...answer };
+  };
+
+  it('masks a fact before a model sees it', async () => {
+    const { service, prompts, status, json } = await remember('mask', `Pays with ${CARD} at work.`);
+    expect(status).toBe(200);
+    expect(json.result).toMatchObject({ masked: [{ line: 1, kind: 'card' }] });
+    expect(prompts).toContain(`[card …${CARD.slice(-4)}]`);
+    expect(prompts + JSON.stringify(json)).not.toContain(CARD);
+    expect(await allRows(service.core)).not.toContain(CARD);
+  });
+
+  it('refuses one that screening refuses, and asks no model', async () => {
+    const { service, status, json } = await remember('refuse', `Pays with ${CARD} at work.`);
+    expect(status).toBe(422);
+    expect(json.error).toMatchObject({
+      code: 'CONTENT_REFUSED',
+      details: { field: 'text', refused: [{ line: 1, kind: 'card' }] },
+    });
+    expect(service.asked).toEqual([]);
+  });
+
+  it('shows no model a password, whatever the policy is', async () => {
+    const { service, status } = await remember('off', 'The password is hunter22x.');
+    expect(status).toBe(400);
+    expect(service.asked).toEqual([]);
   });
 });
 
