@@ -1,4 +1,9 @@
-import type { RedactTextAnswer, RedactTextRequest } from '../../core/contracts/admin.ts';
+import type {
+  HygieneFinding,
+  RedactTextAnswer,
+  RedactTextRequest,
+} from '../../core/contracts/admin.ts';
+import { listSecrets } from '../../core/edits/secrets.ts';
 import { addRedactionPage } from '../../core/history/redaction/add-page.ts';
 import { addPages } from '../../core/lists/add-pages.ts';
 import type { Api } from './api.ts';
@@ -31,4 +36,30 @@ export function tellPlaces({ files, records }: RedactTextAnswer): string {
 /** Whether the text was found nowhere. */
 export function isNowhere({ files, records }: RedactTextAnswer): boolean {
   return files.length === 0 && Object.values(records).every((rows) => rows === 0);
+}
+
+/** A text that may have to go, and the file that it was seen in. */
+export interface FoundText {
+  text: string;
+  path: string;
+}
+
+/**
+ * The first line that a finding is about, without its bullet: as it stands, or as it was before it was taken
+ * away. Of a line with a secret, the secret alone.
+ */
+export async function readFindingText(
+  api: Pick<Api, 'file' | 'revision'>,
+  { kind, places: [place], request }: Pick<HygieneFinding, 'kind' | 'places' | 'request'>,
+): Promise<FoundText> {
+  const [gone] = request?.revisions ?? [];
+  const [path = '', number = 0, content] =
+    gone === undefined
+      ? [place?.path, place?.lines[0], (await api.file(place?.path ?? '')).file.content]
+      : await api
+          .revision(gone.id)
+          .then((one) => [one.path, gone.lines[0], one.contentBefore ?? ''] as const);
+  const line = content.split('\n')[number - 1] ?? '';
+  const [secret] = kind === 'secret' ? listSecrets(line) : [];
+  return { path, text: secret ?? line.trim().replace(/^[-*+]\s+/, '') };
 }

@@ -64,3 +64,29 @@ it('a line is redacted from an incident, in the memory of its user alone if so c
   expect(anna.file.content).toContain(SECRET);
   expectNoProblems(opened);
 });
+
+it('a secret is redacted from a finding of hygiene, without the rest of its line', async () => {
+  const opened = await openConsole();
+  const { page, visit, service } = opened;
+  const key = 'AKIAIOSFODNN7EXAMPL2';
+  await call(service.core, 'anna', 'memory_write', {
+    path: 'user/keys.md',
+    content: `# Keys\n\n- The key of the bucket is ${key}, for backups\n`,
+  });
+  await visit('/users?user=anna');
+  const hygiene = page.getByRole('region', { name: 'Hygiene' });
+  await hygiene.getByText('This looks like an AWS access key.').waitFor();
+  await hygiene.getByRole('button', { name: 'Redact a text…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Redact this text?' });
+  expect(await dialog.getByLabel('The exact text').inputValue()).toBe(key);
+  await dialog.getByText(/^It would be taken out of 1 version of 1 file/).waitFor();
+  await dialog.getByLabel('Reason').fill('a key was leaked');
+  await dialog.getByRole('button', { name: 'Redact' }).click();
+  const receipt = page.getByRole('dialog', { name: 'Redacted' });
+  await receipt.getByText(/^It was taken out of 1 version of 1 file/).waitFor();
+  const { file } = await service.core.fileLists.file('users/anna/keys.md', {});
+  expect(file.content).toBe('# Keys\n\n- The key of the bucket is [redacted], for backups\n');
+  await page.keyboard.press('Escape');
+  await hygiene.getByText('This looks like an AWS access key.').waitFor({ state: 'hidden' });
+  expectNoProblems(opened);
+});
