@@ -33,6 +33,17 @@ export function tellPlaces({ files, records }: RedactTextAnswer): string {
   return [`${count(versions, 'version')} of ${count(files.length, 'file')}`, ...others].join(', ');
 }
 
+/** `v3`, or `2 of v1 to v5`. */
+export function tellVersions({
+  versions,
+  fromVersion,
+  toVersion,
+}: Pick<RedactTextAnswer['files'][number], 'versions' | 'fromVersion' | 'toVersion'>): string {
+  return fromVersion === toVersion
+    ? `v${toVersion}`
+    : `${versions} of v${fromVersion} to v${toVersion}`;
+}
+
 /** Whether the text was found nowhere. */
 export function isNowhere({ files, records }: RedactTextAnswer): boolean {
   return files.length === 0 && Object.values(records).every((rows) => rows === 0);
