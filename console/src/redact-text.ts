@@ -3,7 +3,7 @@ import type {
   RedactTextAnswer,
   RedactTextRequest,
 } from '../../core/contracts/admin.ts';
-import { listSecrets } from '../../core/edits/secrets.ts';
+import { listSecrets } from '../../core/screening/detect.ts';
 import { addRedactionPage } from '../../core/history/redaction/add-page.ts';
 import { addPages } from '../../core/lists/add-pages.ts';
 import type { Api } from './api.ts';
