@@ -210,6 +210,12 @@ export const ERROR_CODES = {
       preview: 'Look at the preview again (dryRun), and confirm its numbers.',
     },
   },
+  PATH_CONFLICT: {
+    status: 409,
+    retryable: false,
+    message: 'A path is a file and a folder at once.',
+    action: 'Use another path, or move or delete the file that details.conflictingPath names.',
+  },
   IMPORT_CONFLICT: {
     status: 409,
     retryable: false,

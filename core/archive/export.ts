@@ -190,7 +190,7 @@ async function* packHistory(
   { totals, exported }: { totals: ArchiveTotals; exported: ExportedVersions },
 ): AsyncGenerator<Buffer, void> {
   const path = toPhysicalPath(file);
-  const { version, createdAt, hash, chainRows, chainBytes } = file;
+  const { version, createdAt, hash, chainRows, chainBytes, lineageId } = file;
   let part = 1;
   let lines: string[] = [];
   let characters = 0;
@@ -200,7 +200,9 @@ async function* packHistory(
       part,
       last,
       ...(part === 1
-        ? { file: { version, createdAt: toTime(createdAt), hash, chainRows, chainBytes } }
+        ? {
+            file: { version, createdAt: toTime(createdAt), hash, chainRows, chainBytes, lineageId },
+          }
         : {}),
     };
     const name = `${ARCHIVE_PATHS.history}${path}/${part}.jsonl`;
@@ -311,6 +313,8 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
         } = toAdminRevision(revision);
         yield {
           ...shown,
+          lineageId: revision.lineageId,
+          keyId: revision.keyId,
           hash: revision.hash,
           contentSalt: revision.contentSalt,
           contentSeal: revision.contentSeal,

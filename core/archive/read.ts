@@ -386,7 +386,7 @@ class HistoryReader {
 
   /** The row of the file with the revisions so far. */
   toState(): ArchivedState {
-    const { version, createdAt, chainRows, chainBytes } = this.#context;
+    const { version, createdAt, chainRows, chainBytes, lineageId = null } = this.#context;
     const newest = this.#newest as ArchivedRevision;
     const facts = this.#head === null ? NO_CONTENT : checkContent(this.#head, Infinity);
     return {
@@ -403,6 +403,7 @@ class HistoryReader {
       writes: version,
       latestActor: newest.actor,
       latestRevisionId: newest.id,
+      lineageId,
       chainRows,
       chainBytes,
     };
@@ -475,6 +476,8 @@ class HistoryReader {
       rowHash: line.rowHash ?? null,
       reverts: line.reverts ?? null,
       operator: line.operator ?? null,
+      lineageId: line.lineageId ?? null,
+      keyId: line.keyId ?? null,
       hashFormat: line.hashFormat ?? 1,
       at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),

@@ -92,7 +92,7 @@ export function quote(path: string): string {
   return JSON.stringify(path.length > 200 ? `${takeStart(path, 200)}…` : path);
 }
 
-/** A path has at most 512 bytes, plus its root and user id. */
+/** A path has at most 1,024 bytes, plus its root and user id. */
 const MAX_PAX_BYTES = 4096;
 
 function packPath(path: string, seconds: number): Buffer[] {

@@ -131,6 +131,8 @@ export interface FileRecord extends FileKey, Omit<Stored<AdminFile>, 'reads' | '
   fileNo: number;
   /** SHA-256 of the content, 64 hex digits; of nothing when deleted. */
   hash: string;
+  /** See core/files/lineage.ts; `null` outside of spaces, and in rows from before. */
+  lineageId: string | null;
   deletedAt: number | null;
   /** Revisions since the last keyframe, and the bytes of their deltas. */
   chainRows: number;
@@ -169,6 +171,10 @@ export interface UserListing extends Stored<AdminUser> {
 /** One write of one file, without content. */
 export interface RevisionRecord extends FileKey, Stored<Omit<AdminRevision, 'merged'>> {
   fileNo: number;
+  /** Which memory of a space it changed, as in {@link FileRecord}; where the file moved away, turned. */
+  lineageId: string | null;
+  /** The named key that it was written with; `null` without one, and in rows from before. */
+  keyId: string | null;
   /** SHA-256 of the content after this revision; `null` when redacted. */
   hash: string | null;
   /** 32 hex digits; `null` when redacted, and for a revision without a chain hash. */

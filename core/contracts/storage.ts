@@ -229,6 +229,11 @@ export interface Current {
   /** The settings of a space; `null` if it was neither created nor written. */
   space(scope: ScopeKey): SpaceRecord | null;
   /**
+   * Files that exist above and below the path of a file of the request, in a space of it that has
+   * `exclusivePaths`: all above, and as many below as the request names files, and one more.
+   */
+  overlaps(key: FileKey): readonly FileKey[];
+  /**
    * The database's clock in milliseconds, when the leases of the request were read. Throws `INTERNAL`
    * for a request that names none.
    */
@@ -300,6 +305,8 @@ export interface FileStore {
   read(key: FileKey): Promise<FileContent | null>;
   /** A file with its content, a deleted one too. */
   get(key: FileKey): Promise<FileState | null>;
+  /** The file of a lineage that exists: see core/files/lineage.ts. */
+  ofLineage(scope: ScopeKey, lineageId: string): Promise<FileState | null>;
   /** Files that exist, by path ascending, from the first path after `after` that starts with `prefix`. */
   list(
     scope: ScopeKey,
@@ -343,6 +350,8 @@ type TimeFilter = Filter<{ since: number; until: number }>;
 /** Which revisions are listed. */
 export interface RevisionFilter extends TimeFilter, Filter<RevisionSource> {
   path?: FileKey | null;
+  /** With a scope: what changed one memory, wherever it was. */
+  lineageId?: string | null;
 }
 
 type RevisionSource = Pick<

@@ -23,7 +23,7 @@ import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
 import { type KnownErasures, OldLook } from './known-erasures.ts';
-import { ownerOf, SHARED, toScopes } from './paths.ts';
+import { ownerOf, SHARED, toOwner, toScopes } from './paths.ts';
 import type { InstanceIds } from '../ids/ids.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -252,11 +252,18 @@ function toRequest(
 ): Omit<MutateRequest, 'scopes'> {
   return {
     files: keys,
+    ...toSpaces(keys),
     ...(idempotency === null ? {} : { idempotency }),
     ...(guards === undefined ? {} : { guards }),
     ...(run === undefined ? {} : { runs: toRunKeys(run.key) }),
     ...(past === undefined ? {} : toPastRequest(keys, past)),
   };
+}
+
+/** Spaces have rules of their own for what is written in them. */
+function toSpaces(keys: readonly FileKey[]): Pick<MutateRequest, 'spaces'> {
+  const spaces = keys.map(({ scope }) => scope).filter((scope) => toOwner(scope).spaceId !== null);
+  return spaces.length === 0 ? {} : { spaces: [...new Set(spaces)] };
 }
 
 function toPastRequest([key]: readonly FileKey[], { versions, settings }: PastChange) {

@@ -16,6 +16,8 @@ import { appendToChain, HASH_FORMAT } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
+import { Lineages } from './lineage.ts';
+import { checkOverlaps } from './overlaps.ts';
 import { toIdMs } from '../ids/id-time.ts';
 import { createScopeIds, type InstanceIds } from '../ids/ids.ts';
 import type { Screening, ScreenedLine } from '../screening/screening.ts';
@@ -80,7 +82,7 @@ export type Written = Omit<WriteResult, 'path'>;
  * Only the write path (`commit.ts`) makes one.
  */
 export class Draft {
-  readonly #current: Pick<Current, 'scope' | 'file'>;
+  readonly #current: DraftBase;
   readonly #now: number;
   readonly #ids: InstanceIds;
   readonly #caller: Caller;
@@ -90,13 +92,14 @@ export class Draft {
   readonly #screening: Pick<Screening, 'admit' | 'admitText'>;
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
   readonly #files = new Map<string, FileState>();
+  readonly #lineages = new Lineages();
   readonly #revisions: NewRevision[] = [];
   readonly #restored = new Set<NewRevision>();
   readonly #pruned: PrunedRevision[] = [];
   readonly #access: AccessRecord[] = [];
 
   constructor(
-    current: Pick<Current, 'scope' | 'file'>,
+    current: DraftBase,
     options: Writing & {
       now: number;
       ids: InstanceIds;
@@ -173,6 +176,8 @@ export class Draft {
     const step = stepBack(before, change);
     const { scope: scopeKey, path } = key;
     const { size, lines, hash } = change.facts;
+    const { action } = change;
+    const lineageId = this.#lineages.of(before, { scope: scopeKey, id, fileNo, action });
     // No spread: with so many properties it makes objects of twenty times the size.
     const after: FileState = {
       scope: scopeKey,
@@ -190,6 +195,7 @@ export class Draft {
       writes: version,
       latestActor: this.#caller.actor,
       latestRevisionId: id,
+      lineageId,
       chainRows: step.chainRows,
       chainBytes: step.chainBytes,
     };
@@ -200,7 +206,7 @@ export class Draft {
       id,
       fileNo,
       version,
-      action: change.action === 'write' ? (exists ? 'update' : 'create') : change.action,
+      action: action === 'write' ? (exists ? 'update' : 'create') : action,
       actor: this.#caller.actor,
       operator: this.#caller.operator ?? null,
       reason: change.reason,
@@ -218,6 +224,8 @@ export class Draft {
       hashFormat: HASH_FORMAT,
       rowHash: null,
       redactionId: null,
+      lineageId,
+      keyId: this.#caller.apiKey?.id ?? null,
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,
@@ -351,6 +359,7 @@ export class Draft {
       if (revision.id === a) revision.peerId = b;
       if (revision.id === b) revision.peerId = a;
     }
+    this.#lineages.move(a, b);
   }
 
   /** The number of revisions in the draft. */
@@ -360,15 +369,17 @@ export class Draft {
 
   /** The rows to write. Called once. */
   changes(extra: Pick<Changes, 'idempotency' | 'audit' | 'holds' | 'runs'>): Changes {
+    const revisions = this.#revisions.filter((revision) => !this.#restored.has(revision));
+    this.#lineages.settle([...this.#files.values()], revisions);
+    checkOverlaps(this.#current, [...this.#files.values()], this.#toPath);
     // Only now, since the two revisions of a move name each other.
-    for (const revision of this.#revisions) {
-      if (this.#restored.has(revision)) continue;
+    for (const revision of revisions) {
       appendToChain(this.#scope(revision.scope).state, revision);
     }
     // A space exists from its first write on.
     const spaces = [...this.#scopes.keys()]
       .filter((scope) => toOwner(scope).spaceId !== null)
-      .filter((scope) => this.#current.scope(scope).revisions === 0)
+      .filter((scope) => this.#current.space(scope) === null)
       .map((scope) => newSpace(scope, this.#now));
     const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
       ...state,
@@ -435,6 +446,9 @@ export class Draft {
     });
   }
 }
+
+/** What a draft builds on. */
+type DraftBase = Pick<Current, 'scope' | 'file' | 'space' | 'overlaps'>;
 
 interface ScopeDraft {
   state: ScopeState;

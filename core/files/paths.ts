@@ -2,7 +2,7 @@ import type { FileKey, ScopeKey } from '../contracts/records.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 
 /** Limits of a path below its root, in bytes of UTF-8 and in segments. */
-export const PATH_LIMITS = { bytes: 512, segments: 16, segmentBytes: 128 } as const;
+export const PATH_LIMITS = { bytes: 1024, segments: 20, segmentBytes: 255 } as const;
 
 /** A user id checked by {@link parseUserId}. */
 export type UserId = string & { readonly brand: 'UserId' };
@@ -27,7 +27,7 @@ const OPEN_END = /[./]$|\p{White_Space}$/u;
 const ANYWHERE = String.raw`[^/\\:*?"<>|%\x00-\x1f\x7f-\x9f]`;
 const FIRST = ANYWHERE.replace('[^', '[^ ');
 const LAST = ANYWHERE.replace('[^', '[^ .');
-const SEGMENT = `(?:${LAST}|${FIRST}${ANYWHERE}{0,126}${LAST})`;
+const SEGMENT = `(?:${LAST}|${FIRST}${ANYWHERE}{0,253}${LAST})`;
 
 /**
  * The rules of this file as far as a pattern can tell, for descriptions of the API. The parsers decide:
@@ -38,7 +38,7 @@ export const PATH_PATTERNS = {
   'space-id': { type: 'string', pattern: USER_ID.source },
   'physical-path': {
     type: 'string',
-    pattern: `^(?:shared|(?:users|spaces)/${USER_ID.source.slice(1, -1)})(?:/${SEGMENT}){1,16}$`,
+    pattern: `^(?:shared|(?:users|spaces)/${USER_ID.source.slice(1, -1)})(?:/${SEGMENT}){1,20}$`,
   },
 } as const;
 

@@ -57,6 +57,8 @@ export const MAX_WRITES_PER_MS = 256;
 /** A SHA-256. */
 const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
+const archivedId = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+
 /** The first line of each part of a file's history. The first part describes the file, too. */
 export const HistoryHead = strictObject({
   path: physicalPathSchema,
@@ -69,6 +71,7 @@ export const HistoryHead = strictObject({
       hash,
       chainRows: number(0),
       chainBytes: number(0),
+      lineageId: Type.Optional(nullable(archivedId)),
     }),
   ),
 });
@@ -93,6 +96,10 @@ export const HistoryLine = strictObject({
   redactionId: Type.Optional(revisionFields.redactionId),
   reverts: Type.Optional(revisionFields.reverts),
   operator: Type.Optional(revisionFields.operator),
+  lineageId: Type.Optional(
+    nullable(archivedId, { description: 'Of a file of a space: which memory it is.' }),
+  ),
+  keyId: Type.Optional(nullable(archivedId, { description: 'The API key that wrote it.' })),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   contentSeal: nullable(hash),

@@ -53,6 +53,11 @@ export type KeySet = Statement;
 export interface Dialect {
   /** The column type for schema definitions. */
   columnType(kind: ColumnKind, length: number | undefined): string;
+  /**
+   * The statement that lets a column hold longer keys, which rewrites no row; absent where a column
+   * has no greatest length. The column is its definition, and takes no NULL.
+   */
+  widenColumn?(table: string, column: string): string;
   /** The text after the closing bracket of `create table`. */
   tableSuffix(table: TableDefinition): string;
   /**

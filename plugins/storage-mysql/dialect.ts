@@ -30,8 +30,8 @@ const ROWS_AT_ONCE = 64;
  * this stays below 4 MB, the smallest `max_allowed_packet` that the start accepts.
  */
 const STATEMENT_BYTES = 3 * 1024 * 1024;
-/** The longest key, in characters: a path has up to 512. */
-const KEY_CHARACTERS = 512;
+/** The longest key, in characters: a path has up to 1,024. */
+const KEY_CHARACTERS = 1024;
 
 // Computed from UTC, because unix_timestamp() depends on the session's time zone.
 const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)";
@@ -58,6 +58,8 @@ const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 
  */
 export const MYSQL_DIALECT: Dialect = {
   columnType,
+
+  widenColumn: (table, column) => `alter table ${table} modify column ${column} not null`,
 
   tableSuffix() {
     return ' default character set utf8mb4 collate utf8mb4_bin engine=InnoDB row_format=dynamic';

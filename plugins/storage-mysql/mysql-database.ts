@@ -265,8 +265,8 @@ const PLAIN_SETTINGS = [
   'sql_safe_updates = 0',
   'sql_big_selects = 1',
   'sql_select_limit = 18446744073709551615',
-  // Rows are sorted by the first bytes of a text alone, and a path has up to 512.
-  'max_sort_length = 1024',
+  // Rows are sorted by the first bytes of a text alone, and a path has up to 1,024.
+  'max_sort_length = 2048',
   // With 0 a table may name rows that are not there, or a key come twice.
   'unique_checks = 1',
   // A connection that rests is closed by the pool, not by the server.

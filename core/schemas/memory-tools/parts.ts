@@ -5,13 +5,13 @@ import { requestTime } from '../shapes.ts';
 
 export const pathSchema = Type.String({
   minLength: 1,
-  maxLength: 1024,
+  maxLength: 1200,
   description:
     'Virtual path: user/<path> for this user, spaces/<spaceId>/<path> for a space, shared/<path> for shared memory.',
 });
 
 export const prefixSchema = Type.String({
-  maxLength: 1024,
+  maxLength: 1200,
   description: 'Only paths that start with this, as in user/projects/. Default: everything.',
 });
 

@@ -1,11 +1,13 @@
 import type { FileKey, FileRecord, FileState, ScopeKey } from '../../contracts/records.ts';
 import type { FileStore } from '../../contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
+import { fileNoOfLineage } from '../../files/lineage.ts';
 import { ContentReader } from './content-reader.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import type { Connection } from '../dialect.ts';
 import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
+import { parseIdBytes } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { textsFrom } from './text-range.ts';
@@ -25,6 +27,14 @@ export function createFileStore(database: StoreDatabase): FileStore {
       assertFileKey(key);
       return await database.read(async (connection) => {
         const file = await readFile(connection, key);
+        if (file !== null) database.damage.checkContent(file);
+        return file;
+      });
+    },
+    async ofLineage(scope, lineageId) {
+      assertScope(scope);
+      return await database.read(async (connection) => {
+        const file = await readLineage(connection, scope, lineageId);
         if (file !== null) database.damage.checkContent(file);
         return file;
       });
@@ -63,10 +73,13 @@ export function createFileStore(database: StoreDatabase): FileStore {
 const OF_SCOPE = 'from svc_scope s cross join svc_file f on f.scope_id = s.scope_id';
 const IN_SCOPE = 'where s.scope_id = ? and s.scope = ?';
 
-const GET_FILE =
+const GET_STATE =
   `select ${FILES.select('f').join(', ')}, c.content ${OF_SCOPE}` +
   ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
-  ` ${IN_SCOPE} and f.path = ?`;
+  ` ${IN_SCOPE}`;
+const GET_FILE = `${GET_STATE} and f.path = ?`;
+const GET_LINEAGE = `${GET_STATE} and f.lineage_id = ? and f.deleted_at is null limit 1`;
+const GET_UNNAMED = `${GET_STATE} and f.file_no = ? and f.lineage_id is null and f.deleted_at is null`;
 
 const GET_LISTING =
   `select ${FILES.select('f').join(', ')}, t.reads, t.last_read_at ${OF_SCOPE}` +
@@ -80,6 +93,23 @@ const GET_LISTING =
 export async function readFile(connection: Connection, key: FileKey): Promise<FileState | null> {
   const [row] = await connection.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
   return row === undefined ? null : FILE_STATES.toRecord(row, key.scope);
+}
+
+async function readLineage(
+  connection: Connection,
+  scope: ScopeKey,
+  lineageId: string,
+): Promise<FileState | null> {
+  const id = parseIdBytes(lineageId);
+  if (id === null) return null;
+  const fileNo = fileNoOfLineage(lineageId);
+  const [row] = [
+    ...(await connection.all(GET_LINEAGE, [toScopeId(scope), scope, id])),
+    ...(fileNo === null
+      ? []
+      : await connection.all(GET_UNNAMED, [toScopeId(scope), scope, fileNo])),
+  ];
+  return row === undefined ? null : FILE_STATES.toRecord(row, scope);
 }
 
 /** Lists files by path, without the deleted ones unless `deleted` asks for them. */

@@ -1,5 +1,6 @@
 import type { FileKey, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../contracts/storage.ts';
+import { fileNoOfLineage } from '../../files/lineage.ts';
 import { assertFileKey, SHARED } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
@@ -27,9 +28,14 @@ export async function listRevisions(
   const ids = parseIds({
     tool_call_id: filter.toolCallId,
     run_id: filter.runId,
+    lineage_id: filter.lineageId,
     trace_id: filter.traceId,
   });
   if (ids === null) return EMPTY;
+  const unnamed = fileNoOfLineage(filter.lineageId ?? '');
+  const lineage = ids.get('lineage_id');
+  // Rows from before lineages were kept have none.
+  if (unnamed !== null) ids.delete('lineage_id');
   const scope = filter.path?.scope ?? filter.scope ?? null;
   if (typeof filter.scope === 'string' && scope !== filter.scope) return EMPTY;
   if (scope !== null && !(await hasScope(connection, scope))) return EMPTY;
@@ -38,6 +44,14 @@ export async function listRevisions(
   const filters: Filter[] = [...times.filters, ...matches({ 'r.action': filter.action })];
   for (const [column, bytes] of ids)
     if (column !== walk.by) filters.push(...matches({ [`r.${column}`]: bytes }));
+  if (unnamed !== null) {
+    filters.push((query) => {
+      query.whereRaw('(r.lineage_id = ? or (r.lineage_id is null and r.file_no = ?))', [
+        lineage as Buffer,
+        unnamed,
+      ]);
+    });
+  }
   if (walk.by !== 'actor') filters.push(...matches({ 'r.actor': filter.actor }));
   if (scope !== null && walk.by !== 'scope' && walk.by !== 'path')
     filters.push(...matches({ 'r.scope_id': toScopeId(scope) }));
@@ -104,7 +118,7 @@ export async function listRevisions(
 }
 
 interface Walk {
-  by: 'tool_call_id' | 'run_id' | 'trace_id' | 'path' | 'scope' | 'actor' | 'id';
+  by: 'lineage_id' | 'tool_call_id' | 'run_id' | 'trace_id' | 'path' | 'scope' | 'actor' | 'id';
   source: string;
 }
 
@@ -117,6 +131,7 @@ function chooseWalk(
     by,
     source: connection.dialect.byIndex('svc_revision', 'r', index),
   });
+  if (ids.has('lineage_id')) return along('lineage_id', 'svc_revision_lineage');
   if (ids.has('tool_call_id')) return along('tool_call_id', 'svc_revision_tool_call');
   if (ids.has('run_id')) return along('run_id', 'svc_revision_run');
   if (ids.has('trace_id')) return along('trace_id', 'svc_revision_trace');

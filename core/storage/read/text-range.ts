@@ -1,7 +1,7 @@
 const LAST_CODE_POINT = 0x10ffff;
 
 /** Longer than any path or key, so it sorts after all of them. */
-export const AFTER_ALL = '\u{10ffff}'.repeat(129);
+export const AFTER_ALL = '\u{10ffff}'.repeat(257);
 
 /**
  * The smallest text after all texts that start with `prefix`, in the order of code points (the byte

@@ -106,6 +106,7 @@ async function runStep(
   if ('createTable' in step) await createTable(connection, step.createTable);
   else if ('changeRows' in step) await step.changeRows.run(slow);
   else if ('addColumn' in step) await addColumn(connection, step.addColumn, slow);
+  else if ('widenColumn' in step) await widenColumn(step.widenColumn, slow);
   else await createIndex(connection, step.createIndex, slow);
 }
 
@@ -131,6 +132,11 @@ async function addColumn(
   const added = toColumn(connection.dialect, column);
   const rest = value === undefined ? '' : ` not null default ${value}`;
   await slow.run(`alter table ${quote(table)} add column ${added}${rest}`, []);
+}
+
+async function widenColumn({ table, column }: AddedColumn, slow: Connection): Promise<void> {
+  const sql = slow.dialect.widenColumn?.(quote(table), toColumn(slow.dialect, column));
+  if (sql !== undefined) await slow.run(sql, []);
 }
 
 async function createIndex(

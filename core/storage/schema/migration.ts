@@ -20,6 +20,7 @@ export type MigrationStep =
   | { createTable: TableDefinition }
   | { addColumn: AddedColumn }
   | { createIndex: IndexDefinition }
+  | { widenColumn: AddedColumn }
   | { changeRows: RowChange };
 
 /** What a step does, as in `create index svc_file_path`. */
@@ -27,6 +28,9 @@ export function describeStep(step: MigrationStep): string {
   if ('createTable' in step) return `create table ${step.createTable.name}`;
   if ('createIndex' in step) return `create index ${step.createIndex.name}`;
   if ('changeRows' in step) return step.changeRows.name;
+  if ('widenColumn' in step) {
+    return `widen column ${step.widenColumn.table}.${step.widenColumn.column.name}`;
+  }
   return `add column ${step.addColumn.table}.${step.addColumn.column.name}`;
 }
 
@@ -60,6 +64,14 @@ export function column(
   return { addColumn: value === undefined ? added : { ...added, value } };
 }
 
+/** The step that lets a key have more bytes. */
+export function widen(
+  tableName: string,
+  definition: ColumnDefinition,
+): { widenColumn: AddedColumn } {
+  return { widenColumn: { table: tableName, column: definition } };
+}
+
 /** A column of whole numbers. */
 export function integer(name: string, options: { nullable?: boolean } = {}): ColumnDefinition {
   return { name, kind: 'integer', ...options };
@@ -78,11 +90,21 @@ export function foldTables(migrations: readonly Migration[]): Map<string, TableD
   for (const { steps } of migrations) {
     for (const step of steps) {
       if ('createTable' in step) tables.set(step.createTable.name, step.createTable);
-      if (!('addColumn' in step)) continue;
-      const table = tables.get(step.addColumn.table);
-      if (table === undefined) throw new Error(`There is no table ${step.addColumn.table}.`);
-      tables.set(table.name, { ...table, columns: [...table.columns, step.addColumn.column] });
+      const change =
+        'addColumn' in step ? step.addColumn : 'widenColumn' in step ? step.widenColumn : null;
+      if (change === null) continue;
+      const table = tables.get(change.table);
+      if (table === undefined) throw new Error(`There is no table ${change.table}.`);
+      tables.set(table.name, { ...table, columns: withColumn(table.columns, change.column) });
     }
   }
   return tables;
+}
+
+function withColumn(
+  columns: readonly ColumnDefinition[],
+  column: ColumnDefinition,
+): readonly ColumnDefinition[] {
+  const at = columns.findIndex(({ name }) => name === column.name);
+  return at < 0 ? [...columns, column] : columns.with(at, column);
 }

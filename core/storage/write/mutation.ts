@@ -9,6 +9,7 @@ import type { KeyRecord } from '../../contracts/access.ts';
 import type { RunKeys, RunRowChanges, RunRows } from '../../contracts/runs.ts';
 import type { Changes, Current, Decision, MutateRequest } from '../../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
+import { isOverlap } from '../../files/overlaps.ts';
 import { assertFileKey, assertScope } from '../../files/paths.ts';
 import { type CommitProof, toCommitProof } from './commit-outcome.ts';
 import type { Damage } from './damage.ts';
@@ -185,6 +186,10 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       if (request.spaces?.includes(scope) !== true) throw unnamed('A space');
       return writeSet.spaces.get(scope)?.now ?? null;
     },
+    overlaps(key) {
+      if (!isNamed(request.files, key)) throw unnamed('A file');
+      return overlapsOf(writeSet, key);
+    },
     audit(id) {
       if (request.audit?.includes(id) !== true) throw unnamed('An audit row');
       return writeSet.oldAudit.get(id)?.now ?? null;
@@ -198,6 +203,15 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
         ? null
         : (writeSet.idempotency.get(idempotencySlotKey(request.idempotency))?.now ?? null),
   };
+}
+
+/** With what earlier decisions of the transaction changed. */
+function overlapsOf(writeSet: WriteSet, key: FileKey): FileKey[] {
+  const slots = [...writeSet.files.values()].flatMap(({ now }) => now ?? []);
+  const read = (writeSet.overlaps.get(fileSlotKey(key)) ?? []).filter(
+    (other) => writeSet.files.get(fileSlotKey(other)) === undefined,
+  );
+  return [...read, ...slots.filter((file) => file.content !== null && isOverlap(key, file))];
 }
 
 function runRowsOf(writeSet: WriteSet, keys: RunKeys): RunRows {

@@ -21,6 +21,7 @@ import type { IdSkewKeeper } from './id-skew.ts';
 import { readHolds } from '../read/holds.ts';
 import { fileSlotKey, idempotencySlotKey, type Slot } from './slots.ts';
 import { lockLastErasure, saveLastErasure } from './erasure-number.ts';
+import { readOverlaps } from './overlaps.ts';
 import { readPast, rewritePast } from './past-versions.ts';
 import type { LockedRange } from './locked-range.ts';
 import { lockRange } from './ranges.ts';
@@ -76,6 +77,8 @@ export interface WriteSet {
   keys: Map<string, Slot<KeyRecord>>;
   runs: Map<string, RunSlots>;
   spaces: Map<ScopeKey, Slot<SpaceRecord>>;
+  /** Files above and below those of the requests, by their keys: see {@link Current.overlaps}. */
+  overlaps: Map<string, readonly FileKey[]>;
   /** Settings to add where a space has none. */
   newSpaces: SpaceRecord[];
   /** Audit rows to replace, by id. */
@@ -173,7 +176,7 @@ export async function readWriteSet(
     settings: await readSettings(connection, settings),
     keys: await readKeys(connection, keys),
     oldAudit: await readAudit(connection, audit),
-    spaces: await readSpaces(connection, spaces),
+    ...(await readSpacesWithOverlaps(connection, { spaces, files })),
     newSpaces: [],
     revisions: [],
     pruned: [],
@@ -406,6 +409,19 @@ async function readSpaces(
     found.push(...rows.map((row) => SPACES.toRecord(row, scope)));
   }
   return toSlots(scopes, found, ({ scope }) => scope);
+}
+
+async function readSpacesWithOverlaps(
+  connection: Connection,
+  { spaces, files }: { spaces: ReadonlySet<ScopeKey>; files: ReadonlyMap<string, FileKey> },
+): Promise<Pick<WriteSet, 'spaces' | 'overlaps'>> {
+  const found = await readSpaces(connection, spaces);
+  const overlaps: WriteSet['overlaps'] = new Map();
+  for (const [slot, key] of files) {
+    if (found.get(key.scope)?.now?.exclusivePaths !== true) continue;
+    overlaps.set(slot, await readOverlaps(connection, key, files.size + 1));
+  }
+  return { spaces: found, overlaps };
 }
 
 async function readAudit(

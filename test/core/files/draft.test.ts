@@ -37,7 +37,8 @@ class Memory {
     const current = {
       scope: (scope: ScopeKey) => this.scope(scope),
       file: (key: typeof alice) => this.files.get(toPhysicalPath(key)) ?? null,
-      idempotency: null,
+      space: () => null,
+      overlaps: () => [],
     };
     return new Draft(current, {
       now: this.now,

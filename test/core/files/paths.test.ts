@@ -121,11 +121,11 @@ describe('paths', () => {
     'CON',
     // Overlong UTF-8 of two dots, read as Latin-1: letters and signs, and no way up.
     'À®À®/bob',
-    'a'.repeat(128),
-    'é'.repeat(64),
-    Array.from({ length: 16 }, () => 'a').join('/'),
-    pathOfBytes(512),
-    pathOfBytes(512, 'é'),
+    'a'.repeat(255),
+    'é'.repeat(127),
+    Array.from({ length: 20 }, () => 'a').join('/'),
+    pathOfBytes(1024),
+    pathOfBytes(1024, 'é'),
   ])('takes %j', (path) => {
     expect(parseVirtualPath(`user/${path}`, ALICE)).toEqual({ scope: 'u:alice', path });
     expect(parseVirtualPath(`shared/${path}`, ALICE)).toEqual({ scope: 's', path });
@@ -200,11 +200,11 @@ describe('paths', () => {
     ['angle brackets', '<a>.md'],
     ['a bar', 'a|b'],
     ['a percent sign', '100%'],
-    ['a segment of 129 bytes', 'a'.repeat(129)],
-    ['a segment of 130 bytes in 65 characters', 'é'.repeat(65)],
-    ['17 segments', Array.from({ length: 17 }, () => 'a').join('/')],
-    ['513 bytes', pathOfBytes(513)],
-    ['513 bytes in fewer characters', pathOfBytes(513, 'é')],
+    ['a segment of 256 bytes', 'a'.repeat(256)],
+    ['a segment of 256 bytes in 128 characters', 'é'.repeat(128)],
+    ['21 segments', Array.from({ length: 21 }, () => 'a').join('/')],
+    ['1,025 bytes', pathOfBytes(1025)],
+    ['1,025 bytes in fewer characters', pathOfBytes(1025, 'é')],
     ['15 KB', 'a/'.repeat(7_500) + 'a'],
     ['15 KB of dots', '..'.repeat(5_000) + 'a'],
     ['15 KB of slashes', '/'.repeat(15_000)],
@@ -243,16 +243,16 @@ describe('paths', () => {
     ['user/a//b', 'A path has no empty segment.'],
     ['user/a/../b', 'A segment is not . or ..'],
     ['user/\ud83d', 'A path is well-formed Unicode.'],
-    [`user/${'é'.repeat(65)}`, 'A segment has at most 128 bytes.'],
+    [`user/${'é'.repeat(128)}`, 'A segment has at most 255 bytes.'],
     ['user/a:b', 'A segment has none of \\ : * ? " < > | %'],
     ['user/a\tb', 'A segment has no control or invisible character.'],
     ['user/a /b', 'A segment has no leading or trailing space.'],
     ['user/a.', 'A segment has no trailing dot.'],
     ['user/e\u0301', 'A path is in Unicode form NFC.'],
     ['user/a／b', 'A path brings in no separator or dot segment under NFKC.'],
-    [`user/${'a/'.repeat(16)}a`, 'A path has at most 16 segments.'],
-    [`user/${pathOfBytes(513)}`, 'A path has at most 512 bytes.'],
-    [`user/${pathOfBytes(513, 'é')}`, 'A path has at most 512 bytes.'],
+    [`user/${'a/'.repeat(20)}a`, 'A path has at most 20 segments.'],
+    [`user/${pathOfBytes(1025)}`, 'A path has at most 1024 bytes.'],
+    [`user/${pathOfBytes(1025, 'é')}`, 'A path has at most 1024 bytes.'],
   ])('says what is wrong with %j', (path, message) => {
     expect(said(() => parseVirtualPath(path, ALICE))).toBe(message);
   });
@@ -275,8 +275,8 @@ describe('paths', () => {
       'A physical prefix starts with users/, spaces/ or shared/.',
     );
     expect(said(() => parseVirtualPrefix('user/．.', ALICE))).toBe('A segment is not . or ..');
-    expect(said(() => parseVirtualPrefix(`user/${pathOfBytes(513)}`, ALICE))).toBe(
-      'A path has at most 512 bytes.',
+    expect(said(() => parseVirtualPrefix(`user/${pathOfBytes(1025)}`, ALICE))).toBe(
+      'A path has at most 1024 bytes.',
     );
   });
 
@@ -293,7 +293,7 @@ describe('paths', () => {
       (name) => new RegExp(PATH_PATTERNS[name].pattern, 'u'),
     );
     for (const id of userIdCorpus()) expect([id, user?.test(id)]).toEqual([id, isUserId(id)]);
-    const sixteen = Array.from({ length: 16 }, () => 'a').join('/');
+    const most = Array.from({ length: 20 }, () => 'a').join('/');
     for (const path of [
       'a',
       'a.md',
@@ -303,15 +303,15 @@ describe('paths', () => {
       '[a[',
       'a b/c.md',
       '日本語/メモ.md',
-      'a'.repeat(128),
-      sixteen,
+      'a'.repeat(255),
+      most,
     ]) {
       expect([path, physical?.test(`shared/${path}`)]).toEqual([path, true]);
       expect([path, physical?.test(`users/alice/${path}`)]).toEqual([path, true]);
     }
     const none = ['', '.', '..', 'a//b', 'a/', '/a', 'a.', 'a ', ' a', ' ', 'a/../b', 'a\u0000b'];
     const signs = [...'\\:*?"<>|%\u007f\u0085'].map((sign) => `a${sign}b`);
-    for (const path of [...none, ...signs, 'a'.repeat(129), `${sixteen}/a`]) {
+    for (const path of [...none, ...signs, 'a'.repeat(256), `${most}/a`]) {
       expect([path, physical?.test(`shared/${path}`)]).toEqual([path, false]);
     }
     for (const path of ['users/a.md', 'users//a.md', 'user/a.md', 'x/shared/a.md', 'shareda.md']) {
@@ -446,7 +446,7 @@ describe('prefixes', () => {
   });
 
   it('takes a path that is cut short anywhere', () => {
-    for (const path of ['projects/été 1.x/notes.md', '.config/..a/日本.md', pathOfBytes(512)]) {
+    for (const path of ['projects/été 1.x/notes.md', '.config/..a/日本.md', pathOfBytes(1024)]) {
       for (let end = 0; end <= path.length; end += 1) {
         const prefix = path.slice(0, end);
         if (/(?:^|\/)\.\.?$/.test(prefix)) continue;
@@ -480,12 +480,12 @@ describe('prefixes', () => {
     ['a folder with a trailing space', 'a /'],
     ['half of a surrogate pair', 'a\ud83d'],
     ['NFD', 'e\u0301'],
-    ['a last segment of 129 bytes', 'a'.repeat(129)],
-    ['a last segment of 130 bytes in 65 characters', 'é'.repeat(65)],
-    ['16 folders', 'a/'.repeat(16)],
-    ['513 bytes', pathOfBytes(513)],
-    ['513 bytes in fewer characters', pathOfBytes(513, 'é')],
-    ['512 bytes that end in a slash', `${pathOfBytes(511)}/`],
+    ['a last segment of 256 bytes', 'a'.repeat(256)],
+    ['a last segment of 256 bytes in 128 characters', 'é'.repeat(128)],
+    ['20 folders', 'a/'.repeat(20)],
+    ['1,025 bytes', pathOfBytes(1025)],
+    ['1,025 bytes in fewer characters', pathOfBytes(1025, 'é')],
+    ['1,024 bytes that end in a slash', `${pathOfBytes(1023)}/`],
     ['a percent sign, as in LIKE', '%'],
   ])('refuses %s, with which no file starts', (_, prefix) => {
     expect(outcome(() => parseVirtualPrefix(`user/${prefix}`, ALICE))).toBe('INVALID_PATH');
@@ -565,14 +565,14 @@ function isPath(path: string): boolean {
   if (codes === null || byteLength(codes) > PATH_BYTES) return false;
   if (path.normalize('NFC') !== path) return false;
   const segments = path.split('/');
-  return segments.length <= 16 && segments.every(isSegment);
+  return segments.length <= 20 && segments.every(isSegment);
 }
 
-const PATH_BYTES = 512;
+const PATH_BYTES = 1024;
 
 function isSegment(segment: string): boolean {
   const codes = toCodePoints(segment);
-  if (codes === null || codes.length === 0 || byteLength(codes) > 128) return false;
+  if (codes === null || codes.length === 0 || byteLength(codes) > 255) return false;
   const first = codes[0] as number;
   const last = codes.at(-1) as number;
   if (SPACES[first] === 1 || SPACES[last] === 1 || last === 0x2e) return false;
@@ -671,12 +671,12 @@ const ATTACKS = [
   ...['．', '．．', '․', '‥', '／', '＼', '﹨', '℀', '℅', 'e\u0301', '\u0301', '\u212b', '\u0344'],
   ...['\u200b', '\u200d', '\u202e', '\u2066', '\u061c', '\ufeff', '\u00ad', '\ufe0f', '\u2028'],
   ...['\u3000', '\u3164', '\u{e0041}', '\ud83d', '\ude00', '\ufffd', 'Ã®', '\u00c0\u00ae', '⁄'],
-  ...['a'.repeat(126), 'a'.repeat(128), 'a'.repeat(129), 'é'.repeat(64), 'é'.repeat(65)],
+  ...['a'.repeat(253), 'a'.repeat(255), 'a'.repeat(256), 'é'.repeat(127), 'é'.repeat(128)],
   ...[
-    '日'.repeat(42),
-    '日'.repeat(43),
-    '😀'.repeat(32),
-    '😀'.repeat(33),
+    '日'.repeat(85),
+    '日'.repeat(86),
+    '😀'.repeat(63),
+    '😀'.repeat(64),
     '/',
     '//',
     '../memory',
@@ -720,16 +720,16 @@ function fuzzedPath(next: (below: number) => number, pick: (list: readonly strin
   return next(12) === 0 ? path.slice(0, next(path.length + 1)) : path;
 }
 
-/** A path of exactly so many bytes, in segments of at most 128, from a character of 1 to 4 bytes. */
+/** A path of exactly so many bytes, in segments of at most 255, from a character of 1 to 4 bytes. */
 function pathOfBytes(bytes: number, char = 'a'): string {
   const width = Buffer.byteLength(char);
   let path = '';
   let left = bytes;
   while (left > 0) {
-    const size = Math.min(left, 120);
+    const size = Math.min(left, 250);
     const chars = Math.floor((size - 1) / width);
     path += char.repeat(chars) + 'a'.repeat(size - 1 - chars * width);
-    path += left > 120 ? '/' : 'a';
+    path += left > 250 ? '/' : 'a';
     left -= size;
   }
   return path;
@@ -817,5 +817,5 @@ function attempt<T>(run: () => T): T | null {
 }
 
 it('publishes the limits of the grammar', () => {
-  expect(PATH_LIMITS).toEqual({ bytes: 512, segments: 16, segmentBytes: 128 });
+  expect(PATH_LIMITS).toEqual({ bytes: 1024, segments: 20, segmentBytes: 255 });
 });

@@ -27,6 +27,8 @@ it('hashes a row as the documented example says', () => {
     removedLines: 0,
     peerId: null,
     reverts: null,
+    lineageId: null,
+    keyId: null,
     existedBefore: false,
     existsAfter: true,
     hash: hashText('Green\n'),

@@ -8,7 +8,7 @@ const PARTS = [
   ...['..', '.', '...', '%2e%2e', '%252e%252e', '%2f', '%5c', '..%5c', '%00', '%c0%ae', '%ff'],
   ...['．．', '․․', '‥', '。', '／', '＼', '\\', 'e\u0301', '\u202e', '\u200b', '\0', '\u007f'],
   ...['a.', 'a ', ' a', 'con:', 'a|b', '<b>', '"', '*', '?', 'users', 'shared', 'bob', 'alice'],
-  ...['', 'x'.repeat(129), 'x'.repeat(128), '../../etc/passwd', 'users/bob/a.md', '//', '\ud800'],
+  ...['', 'x'.repeat(256), 'x'.repeat(255), '../../etc/passwd', 'users/bob/a.md', '//', '\ud800'],
 ];
 const ROOTS = ['user/', 'user/', 'user/', 'shared/', 'users/bob/', 'User/', '/user/', 'user//', ''];
 const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 300 : 100_000;
@@ -34,12 +34,12 @@ function isPath(path: string): boolean {
   return (
     path.isWellFormed() &&
     path.normalize('NFC') === path &&
-    Buffer.byteLength(path) <= 512 &&
-    segments.length <= 16 &&
+    Buffer.byteLength(path) <= 1024 &&
+    segments.length <= 20 &&
     segments.every(
       (segment) =>
         segment !== '' &&
-        Buffer.byteLength(segment) <= 128 &&
+        Buffer.byteLength(segment) <= 255 &&
         segment.trim() === segment &&
         !segment.endsWith('.') &&
         !/[\\:*?"<>|%\p{Cc}\p{Cf}]/u.test(segment) &&

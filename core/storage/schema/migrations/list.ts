@@ -19,6 +19,7 @@ import { whatReverts } from './0017-what-reverts.ts';
 import { segments } from './0018-segments.ts';
 import { keysAndOperators } from './0019-keys-and-operators.ts';
 import { spaces } from './0020-spaces.ts';
+import { lineages } from './0021-lineages.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   segments,
   keysAndOperators,
   spaces,
+  lineages,
 ];

@@ -40,6 +40,8 @@ export function revisionCases(): StorageCase[] {
         redactedBefore: false,
         rowHash: null,
         redactionId: null,
+        lineageId: null,
+        keyId: null,
         hash: sha256('text'),
         contentSalt: sha256(options.id).slice(32),
         contentSeal: null,
