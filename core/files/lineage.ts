@@ -35,8 +35,7 @@ export function fileNoOfLineage(lineageId: string): number | null {
 
 /** What stays where a file has moved away; the same again gives the lineage back. */
 export function turnLineage(lineageId: string): string {
-  const turned = (Number.parseInt(lineageId.charAt(MARK), 16) ^ 8).toString(16);
-  return lineageId.slice(0, MARK) + turned + lineageId.slice(MARK + 1);
+  return lineageId.replace(/(?<=^.{14})./, (mark) => (Number.parseInt(mark, 16) ^ 8).toString(16));
 }
 
 /** Whether the file of this lineage has moved away from here. */
