@@ -4,6 +4,7 @@ import type { EmbeddingProgress } from './contracts/admin.ts';
 import type { AuditCaller, Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
+import type { HostStores } from './contracts/stores.ts';
 import type { Erasures } from './erase/erase.ts';
 import type { Rewriter } from './erase/rewriter.ts';
 import type { MemoryError } from './errors.ts';
@@ -28,6 +29,7 @@ import { createMemory } from './service/memory.ts';
 import { PluginSet } from './service/plugin-set.ts';
 import { createProviders } from './service/providers.ts';
 import { createSearchIndex } from './service/search-index.ts';
+import { createStores } from './service/stores.ts';
 import { createTelemetry } from './service/telemetry.ts';
 import { createToolServices } from './service/tool-services.ts';
 import type { Filing } from './subagents/remember/filing.ts';
@@ -51,6 +53,7 @@ export interface Core extends Readonly<AdminParts> {
   readonly restores: Restores;
   readonly erasures: Erasures;
   readonly spaces: Spaces;
+  readonly stores: HostStores;
   readonly freezes: Freezes;
   readonly logSize: LogSize;
   readonly access: Access;
@@ -138,12 +141,19 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     deadlineMs: options.callDeadlineMs,
   });
   for (const definition of builtInTools(settings.tools)) tools.add(definition);
+  const stores = createStores(basis, {
+    telemetry,
+    memory,
+    countCall: (apiKey) => access.calls.take(apiKey),
+    ready: () => life.ready(),
+  });
   const plugins = new PluginSet({
     basis,
     telemetry,
     providers,
     memory,
     tools,
+    stores,
     fenceKey,
     find: async () => (await options.findPlugins?.(given)) ?? given,
     checkRoutes: (routes) => options.checkRoutes?.(routes),
@@ -171,6 +181,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     restores,
     erasures,
     spaces,
+    stores,
     freezes,
     logSize,
     access,

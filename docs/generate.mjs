@@ -38,6 +38,7 @@ const modules = {
   verify: await dist('core/edits/verify.js'),
   mcp: await dist('plugins/mcp/http.js'),
   dreaming: await dist('plugins/dreaming/routes/list.js'),
+  stores: await dist('plugins/memory-stores/routes.js'),
   dream: await dist('plugins/dreaming/prompt.js'),
   sqlite: await dist('plugins/storage-sqlite/index.js'),
   sqliteOptions: await dist('plugins/storage-sqlite/options.js'),

@@ -60,7 +60,7 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
     const page = { limit: 1, order: 'asc', after: null } as const;
     const [listing] = (await storage.files.listSpaces({ scope }, page)).items;
     if (listing === undefined) throw spaceNotFound(scope);
-    return toAnswer(listing);
+    return toAdminSpace(listing);
   }
 
   async function write(
@@ -94,7 +94,7 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
         defaultOrder: 'asc',
         filters: { q: query.q },
         read: (page) => storage.files.listSpaces({ contains: query.q ?? null }, page),
-        toItem: toAnswer,
+        toItem: toAdminSpace,
       }),
 
     get: (spaceId) => find(toScope({ spaceId })),
@@ -124,7 +124,7 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
           });
         }
         const next = withSettings(space, settings);
-        return { next: withVersion(next, version + 1), details: settings };
+        return { next: withVersion(next, version + 1, now()), details: settings };
       };
       return withLastChange(storage.audit, { actions: CHANGES, target: labelOf(scope) }, () =>
         write(scope, { action: 'spaces.change', caller }, decide),
@@ -137,7 +137,8 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
         if (space === null) throw spaceNotFound(scope);
         const archivedAt = archived ? (space.state.archivedAt ?? now()) : null;
         const next = { ...space, state: { ...space.state, archivedAt } };
-        return { next: withVersion(next, space.record.version + 1), details: { archived } };
+        const version = space.record.version + 1;
+        return { next: withVersion(next, version, now()), details: { archived } };
       });
     },
   };
@@ -151,8 +152,12 @@ function withSettings({ record, state }: WholeSpace, settings: SpaceSettings): W
   return { record: { ...record, ...given }, state: { ...state, quota } };
 }
 
-function withVersion({ record, state }: WholeSpace, version: number): WholeSpace {
-  return { record: { ...record, version }, state };
+function withVersion(
+  { record, state }: WholeSpace,
+  version: number,
+  updatedAt: number,
+): WholeSpace {
+  return { record: { ...record, version, updatedAt }, state };
 }
 
 /** Throws `MEMORY_HELD` while the space is being erased or restored. */
@@ -169,11 +174,13 @@ function spaceNotFound(scope: ScopeKey): MemoryError {
   });
 }
 
-function toAnswer({ scope, ...space }: SpaceListing): AdminSpace {
+/** A space as its list shows it. */
+export function toAdminSpace({ scope, ...space }: SpaceListing): AdminSpace {
   return {
     ...space,
     spaceId: ownerOf(scope),
     createdAt: toTime(space.createdAt),
+    updatedAt: toTime(space.updatedAt ?? space.createdAt),
     archivedAt: toTimeOrNull(space.archivedAt),
     lastReadAt: toTimeOrNull(space.lastReadAt),
     lastShownAt: toTimeOrNull(space.lastShownAt),

@@ -62,6 +62,7 @@ export function newSpace(scope: ScopeKey, createdAt: number): SpaceRecord {
     dream: false,
     exclusivePaths: false,
     createdAt,
+    updatedAt: null,
     version: 1,
   };
 }

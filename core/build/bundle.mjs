@@ -40,6 +40,7 @@ const PARTS = [
   'core/telemetry/tracer',
   'plugins/dreaming/prompt',
   'plugins/dreaming/routes/list',
+  'plugins/memory-stores/routes',
   'plugins/mcp/http',
   'plugins/storage-mysql/options',
   'plugins/storage-postgres/options',

@@ -109,6 +109,12 @@ export const SETTINGS = {
     allowed: 'text of 32 characters or more, unlike the other secrets',
     isSecret: true,
   },
+  memoryStores: {
+    schema: Type.Boolean(),
+    default: false,
+    env: 'SERVICE_MEMORY_STORES',
+    description: 'Serve spaces as memory stores, at /v1/memory_stores.',
+  },
   mcpResourceMetadata: {
     schema: text(HTTP_URL),
     default: null,

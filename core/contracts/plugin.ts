@@ -14,6 +14,7 @@ import type {
 import type { RevertedFile, RevertRequest } from './admin.ts';
 import type { RouteDefinition } from './route.ts';
 import type { Screener } from './screener.ts';
+import type { HostStores } from './stores.ts';
 import type { Guard, SettingCounter } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
 import type { TraceExporter } from './trace-exporter.ts';
@@ -76,6 +77,8 @@ export interface Host {
   write(changes: readonly HostWrite[], options: HostWriteOptions): Promise<readonly WriteResult[]>;
   /** The tools, traced and logged as for any caller. */
   readonly tools: ToolRunner;
+  /** The spaces as stores of files with an identity. */
+  readonly stores: HostStores;
   /** The store of runs; `null` when the storage has none. */
   readonly runs: PluginRuns | null;
   /**
@@ -127,6 +130,8 @@ export interface HostSettings {
   readonly timeZone: string;
   /** Whether the operator wants dreams to be scheduled from the start on. */
   readonly dreamEnabled: boolean;
+  /** Whether spaces are served as memory stores. */
+  readonly memoryStores: boolean;
   /** Where clients of MCP learn how to get a token; `null` if it is not configured. */
   readonly mcpResourceMetadata: string | null;
 }

@@ -88,10 +88,13 @@ export interface SpaceRecord extends Pick<
   'name' | 'description' | 'metadata' | 'dream' | 'exclusivePaths' | 'createdAt' | 'version'
 > {
   scope: ScopeKey;
+  /** `null` in rows from before, and where nobody changed them. */
+  updatedAt: number | null;
 }
 
 /** A space with the figures of its memory. */
-export interface SpaceListing extends Stored<AdminSpace> {
+export interface SpaceListing
+  extends Omit<Stored<AdminSpace>, 'updatedAt'>, Pick<SpaceRecord, 'updatedAt'> {
   scope: ScopeKey;
 }
 

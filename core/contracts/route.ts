@@ -58,7 +58,7 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   challenge?: string;
   /**
    * The JSON of an error at this path, also of one before the handler runs, such as a missing key.
-   * Only for a path without names. Default: the service's own error body.
+   * Default: the service's own error body.
    */
   errorBody?: { schema: JsonSchema; write(error: MemoryError, traceId: string): unknown };
   /**

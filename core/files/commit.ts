@@ -16,11 +16,11 @@ import type {
   MutateRequest,
   Storage,
 } from '../contracts/storage.ts';
-import type { Caller, Span, ToolCall } from '../contracts/tool.ts';
+import type { Caller, Span } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import type { Screening } from '../screening/screening.ts';
 import { Draft, type Writing } from './draft.ts';
-import { findReplay, toOpenKey } from './idempotency.ts';
+import { findReplay, toOpenKey, type WritingCall } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
 import { type KnownErasures, OldLook } from './known-erasures.ts';
 import { ownerOf, SHARED, toOwner, toScopes } from './paths.ts';
@@ -40,7 +40,7 @@ export interface WrittenRun<R> {
 interface PlannedWrite<R> extends Writing {
   keys: readonly FileKey[];
   guards?: readonly Guard[] | undefined;
-  call?: ToolCall | undefined;
+  call?: WritingCall | undefined;
   /** Set when the call makes only this write and may retry it. */
   isOnly?: boolean;
   audit?: (result: R) => AuditRecord;
@@ -90,7 +90,7 @@ export interface CommitDependencies {
 export function createCommit(deps: CommitDependencies): Commit {
   const { storage, limits } = deps;
   /** The number of writes per call: a plugin's tool may make several under one key. */
-  const writesOf = new WeakMap<ToolCall, number>();
+  const writesOf = new WeakMap<WritingCall, number>();
 
   return async function commit<R extends object>(
     write: PlannedWrite<NoInfer<R>>,

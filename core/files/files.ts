@@ -1,6 +1,8 @@
 import type { FileKey } from '../contracts/records.ts';
+import type { SpaceFiles } from '../contracts/stores.ts';
 import type { FileService } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import { createTexts } from '../history/texts.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { type AdminFiles, createAdminFiles } from './admin-files.ts';
 import { createAttempt } from './agent-attempt.ts';
@@ -11,6 +13,7 @@ import type { FrozenWrite } from './freeze.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
 import { type Reach, toOwner, toVirtualPath } from './paths.ts';
+import { createSpaceFiles } from './space-files.ts';
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
 export interface Files extends FileService, AgentWrites, AdminFiles, HostFiles, ImportedFiles {
@@ -19,6 +22,8 @@ export interface Files extends FileService, AgentWrites, AdminFiles, HostFiles, 
    * The write path checks it again.
    */
   checkWrites(write: FrozenWrite): void;
+  /** The files of spaces by their lineages. */
+  readonly inSpaces: SpaceFiles;
 }
 
 interface FilesDependencies extends CommitDependencies {
@@ -50,6 +55,7 @@ export function createFiles(deps: FilesDependencies): Files {
     ...createImportedFiles(commit, deps),
     ...createAgentReads(attempt, deps),
     ...createAgentWrites(commit, attempt, deps),
+    inSpaces: createSpaceFiles(commit, { ...deps, texts: createTexts(deps.storage) }),
     checkWrites: (write) => deps.erasures.checkWrites(write),
   };
 }

@@ -4,7 +4,7 @@ import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from './content.ts';
 import { checkNotErased } from './hold.ts';
-import { toOwner, toScope } from './paths.ts';
+import { SHARED, toOwner, toScope } from './paths.ts';
 
 /** How long an idempotency key is stored. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
@@ -115,13 +115,16 @@ export function createIdempotency({
   };
 }
 
+/** A call that writes: of a tool, or of a client that is no user. */
+export type WritingCall = Omit<ToolCall, 'userId'> & { userId: string | null };
+
 /**
  * The key of a call; `null` if it has none. It belongs to the user, also if the call writes shared
  * memory. A write to a space keeps it there, since it locks nothing else: the hash has the user's id.
  * Each write of a call has a key of its own, derived from `nth`.
  */
 export function toOpenKey(
-  call: ToolCall | undefined,
+  call: WritingCall | undefined,
   { nth = 0, written = [] }: { nth?: number | 'run'; written?: readonly ScopeKey[] } = {},
 ): OpenKey | null {
   if (call?.idempotency === undefined) return null;
@@ -129,7 +132,7 @@ export function toOpenKey(
   const isInSpace = only !== undefined && toOwner(only).spaceId !== null;
   const { keyHash, requestHash } = call.idempotency;
   return {
-    scope: isInSpace ? only : toScope({ userId: call.userId }),
+    scope: isInSpace || call.userId === null ? (only ?? SHARED) : toScope({ userId: call.userId }),
     keyHash: nth === 0 ? keyHash : hashText(`${keyHash} ${nth}`),
     requestHash,
     toolCallId: call.toolCallId,

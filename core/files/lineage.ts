@@ -34,7 +34,7 @@ export function fileNoOfLineage(lineageId: string): number | null {
 }
 
 /** What stays where a file has moved away; the same again gives the lineage back. */
-export function turnLineage(lineageId: string): string {
+function turnLineage(lineageId: string): string {
   return lineageId.replace(/(?<=^.{14})./, (mark) => (Number.parseInt(mark, 16) ^ 8).toString(16));
 }
 

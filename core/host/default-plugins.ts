@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Plugin } from '../contracts/plugin.ts';
 
 /** Plugins that every service has: those that add routes of the contract, and work only when asked. */
-export const DEFAULT_PLUGINS: readonly string[] = ['mcp', 'dreaming'];
+export const DEFAULT_PLUGINS: readonly string[] = ['mcp', 'dreaming', 'memory-stores'];
 
 /**
  * The URL of a plugin of this package; `null` where there is none of that name, as in a bundle.
@@ -25,7 +25,7 @@ export async function withDefaultPlugins(given: readonly Plugin[]): Promise<read
     const url = findOwnPlugin(name);
     if (url === null || plugins.some((plugin) => plugin.name === name)) continue;
     const module = (await import(url)) as Record<string, () => Plugin>;
-    const factory = module[name];
+    const factory = module[name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())];
     if (factory !== undefined) plugins.push(factory());
   }
   return plugins;

@@ -22,6 +22,7 @@ import type { RouteDefinition } from '../contracts/route.ts';
 import type { RunDecision, RunRecord } from '../contracts/runs.ts';
 import type { Screener } from '../contracts/screener.ts';
 import type { Storage } from '../contracts/storage.ts';
+import type { HostStores } from '../contracts/stores.ts';
 import type { ToolDefinition, ToolRunner } from '../contracts/tool.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { MemoryError } from '../errors.ts';
@@ -60,6 +61,7 @@ export interface PluginHostDependencies {
   files: HostFiles & Pick<Files, 'checkWrites'>;
   history: HostHistory;
   tools: ToolRunner;
+  stores: HostStores;
   log: Logger;
   now: () => number;
   ids: { next(): string; readonly lastMs: number };
@@ -136,6 +138,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       listTools: () => deps.tools.listTools(),
       execute: (name, request) => deps.tools.execute(name, request),
     } satisfies ToolRunner),
+    stores: deps.stores,
     runs: pluginRuns(plugin, deps),
     trace(run) {
       if (!RUN_NAME.test(run.name)) {

@@ -148,14 +148,13 @@ function createArea(
   const router = new Router({ sensitive: true, strict: true });
   // Routes with their own error format must be known before the key is checked, and those that answer
   // any host before the host is.
-  const early = new Map(
-    routes
-      .filter(({ errorBody, anyHost }) => errorBody !== undefined || anyHost === true)
-      .flatMap((route) => toPaths(route, routes).map((path) => [options.basePath + path, route])),
+  const findEarly = findByPath(
+    routes.filter(({ errorBody, anyHost }) => errorBody !== undefined || anyHost === true),
+    (route) => toPaths(route, routes).map((path) => options.basePath + path),
   );
   router.use(((ctx: Context, next: Next) =>
     answerFailures(ctx, kind, options, (exchange) => {
-      exchange.route = early.get(ctx.path) ?? null;
+      exchange.route = findEarly(ctx.path);
       if (exchange.route?.anyHost === true) options.checkTarget(exchange);
       else options.checkHost(exchange);
       const proceed = (): Promise<unknown> => {
@@ -212,6 +211,28 @@ function createArea(
       outside.some((layer) => layer.match(path)),
     dispatch: router.routes() as Middleware,
   };
+}
+
+/** Finds a route by the path of a request, whatever the method. */
+function findByPath(
+  routes: readonly RouteDefinition[],
+  toPathsOf: (route: RouteDefinition) => readonly string[],
+): (path: string) => RouteDefinition | null {
+  const exact = new Map<string, RouteDefinition>();
+  const named: { pattern: RegExp; route: RouteDefinition }[] = [];
+  for (const route of routes) {
+    for (const path of toPathsOf(route)) {
+      if (!path.includes(':')) exact.set(path, route);
+      else named.push({ pattern: toPattern(path), route });
+    }
+  }
+  return (path) =>
+    exact.get(path) ?? named.find(({ pattern }) => pattern.test(path))?.route ?? null;
+}
+
+function toPattern(path: string): RegExp {
+  const parts = path.split(/:\w+/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('[^/]+')}$`);
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   timeSchema,
 } from './shapes.ts';
 
-const name = Type.String({ minLength: 1, maxLength: 200, description: 'For people.' });
+const name = Type.String({ minLength: 1, maxLength: 255, description: 'For people.' });
 const description = Type.String({ maxLength: 2000 });
 const metadata = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), {
   maxProperties: 16,
@@ -37,6 +37,7 @@ export const AdminSpace = strictObject({
   dream,
   exclusivePaths,
   createdAt: timeSchema,
+  updatedAt: text('When its settings were last changed: RFC 3339, UTC.'),
   archivedAt: nullable(timeSchema, { description: 'Since when it is read-only.' }),
   version: Type.Integer({ minimum: 1, description: 'Of these settings; If-Match takes it.' }),
   files: count(),

@@ -1,5 +1,6 @@
 import type { Plugin } from '../contracts/plugin.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
+import type { HostStores } from '../contracts/stores.ts';
 import { MemoryError } from '../errors.ts';
 import { toUserId } from '../files/paths.ts';
 import { unifiedDiff } from '../history/delta/unified-diff.ts';
@@ -20,6 +21,7 @@ interface PluginSetDependencies {
   providers: Providers;
   memory: Pick<Memory, 'files' | 'revisions'>;
   tools: Tools;
+  stores: HostStores;
   fenceKey: () => Promise<Buffer>;
   /** Finds the plugins, once. */
   find: () => Promise<readonly Plugin[]>;
@@ -58,7 +60,7 @@ export class PluginSet {
   }
 
   async #setUpOne(plugin: Plugin): Promise<void> {
-    const { basis, telemetry, providers, memory, tools, fenceKey } = this.#deps;
+    const { basis, telemetry, providers, memory, tools, stores, fenceKey } = this.#deps;
     const { storage, settings, screening, log, now, ids } = basis;
     const exporters: Exporters['active'] = telemetry.exporters.active;
     const added: string[] = [];
@@ -69,6 +71,7 @@ export class PluginSet {
       files: memory.files,
       history: toPluginHistory(memory.revisions),
       tools,
+      stores,
       log,
       now,
       ids,
@@ -84,6 +87,7 @@ export class PluginSet {
         maxFileBytes: settings.limits.maxFileBytes,
         timeZone: settings.timeZone,
         dreamEnabled: settings.dream.enabled,
+        memoryStores: settings.memoryStores,
         mcpResourceMetadata: settings.mcpResourceMetadata,
       }),
       addTool(tool) {

@@ -20,6 +20,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/edits/verify.ts')} verify
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
  * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
+ * @property {typeof import('../../plugins/memory-stores/routes.ts')} stores
  * @property {typeof import('../../plugins/dreaming/prompt.ts')} dream
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
  * @property {typeof import('../../plugins/storage-sqlite/options.ts')} sqliteOptions
@@ -45,6 +46,7 @@ export function renderReference({
   verify,
   mcp,
   dreaming,
+  stores,
   dream,
   sqlite,
   sqliteOptions,
@@ -57,13 +59,14 @@ export function renderReference({
     tools: { delete: true, move: true, history: true },
   });
   const tools = service.tools.definitions;
-  // Those of MCP and of dreaming are plugins', and the command brings these plugins.
+  // Those of MCP, dreaming and memory stores are plugins', and the command brings these plugins.
   const unused = /** @type {Parameters<typeof dreaming.dreamRoutes>[0]} */ (
     /** @type {unknown} */ ({})
   );
   const definitions = [
     ...routes.serviceRoutes(service),
     ...dreaming.dreamRoutes(unused),
+    ...stores.memoryStoreRoutes(service.stores),
     mcp.mcpRoute(service.tools),
   ];
   return new Map([

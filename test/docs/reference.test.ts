@@ -13,6 +13,7 @@ import * as context from '../../core/subagents/context/prompt.ts';
 import * as remember from '../../core/subagents/remember/prompt.ts';
 import { renderReference } from '../../docs/generator/reference.mjs';
 import * as dreaming from '../../plugins/dreaming/routes/list.ts';
+import * as stores from '../../plugins/memory-stores/routes.ts';
 import * as dream from '../../plugins/dreaming/prompt.ts';
 import * as mcp from '../../plugins/mcp/http.ts';
 import * as mysqlOptions from '../../plugins/storage-mysql/options.ts';
@@ -33,6 +34,7 @@ const made = renderReference({
   verify,
   mcp,
   dreaming,
+  stores,
   dream,
   sqlite,
   sqliteOptions,

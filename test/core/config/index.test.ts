@@ -606,14 +606,16 @@ describe('factories by name', () => {
       { name: 'toy-plugin', options: { b: 2 } },
       { name: 'mcp' },
       { name: 'dreaming' },
+      { name: 'memory-stores' },
     ]);
   });
 
-  it('brings MCP and dreaming along, unless the config file brings them with options of its own', async () => {
+  it('brings the default plugins along, unless the config file brings them with options of its own', async () => {
     const plain = await openConfig(await load());
     expect(plain.service.plugins).toMatchObject([
       { name: 'mcp', options: {} },
       { name: 'dreaming', options: {} },
+      { name: 'memory-stores' },
     ]);
     const plugins = [{ plugin: 'mcp', options: { readOnly: true } }];
     write('memory.config.json', JSON.stringify({ plugins }));
@@ -621,6 +623,7 @@ describe('factories by name', () => {
     expect(own.service.plugins).toMatchObject([
       { name: 'mcp', options: { readOnly: true } },
       { name: 'dreaming', options: {} },
+      { name: 'memory-stores' },
     ]);
   });
 

@@ -448,6 +448,7 @@ describe('a plugin that hangs', () => {
         maxFileBytes: 1_000,
         timeZone: 'UTC',
         dreamEnabled: false,
+        memoryStores: false,
         mcpResourceMetadata: null,
       },
       models: {
@@ -457,6 +458,7 @@ describe('a plugin that hangs', () => {
         fenceKey: () => Promise.resolve(Buffer.alloc(32)),
       },
       tools: core.tools,
+      stores: core.stores,
       log,
       now: Date.now,
       ids: createIdSource(Date.now),

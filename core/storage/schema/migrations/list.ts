@@ -20,6 +20,7 @@ import { segments } from './0018-segments.ts';
 import { keysAndOperators } from './0019-keys-and-operators.ts';
 import { spaces } from './0020-spaces.ts';
 import { lineages } from './0021-lineages.ts';
+import { spaceTimes } from './0022-space-times.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keysAndOperators,
   spaces,
   lineages,
+  spaceTimes,
 ];

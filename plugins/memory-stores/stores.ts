@@ -1,0 +1,233 @@
+import Type, { type Static } from 'typebox';
+import type { RouteDefinition } from '../../core/contracts/route.ts';
+import type { HostStores } from '../../core/contracts/stores.ts';
+import { invalidField, MemoryError } from '../../core/errors.ts';
+import type { AdminSpace } from '../../core/schemas/spaces.ts';
+import { parseTimeOrNull } from '../../core/time/time.ts';
+import { checkManages, isKeySpace } from '../../core/tools/run-space-call.ts';
+import {
+  inStore,
+  keyOf,
+  limitOf,
+  parsePage,
+  runCall,
+  storeRoute,
+  TAG_DESCRIPTION,
+  toPage,
+} from './route.ts';
+import { createdQuery, listAnswer, open, pageQuery, Store } from './schemas.ts';
+import { toAuditCaller, toStore, toStoreId } from './wire.ts';
+
+const LIST = 'stores';
+
+const name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]+$' });
+const description = Type.String({ maxLength: 1024 });
+const key = '^[^]{1,64}$';
+
+const CreateBody = open({
+  name,
+  description: Type.Optional(Type.Union([description, Type.Null()])),
+  metadata: Type.Optional(
+    Type.Union([
+      Type.Record(Type.String({ pattern: key }), Type.String({ maxLength: 512 }), {
+        maxProperties: 16,
+      }),
+      Type.Null(),
+    ]),
+  ),
+});
+
+const UpdateBody = open({
+  name: Type.Optional(Type.Union([name, Type.Null()])),
+  description: Type.Optional(Type.Union([description, Type.Null()])),
+  metadata: Type.Optional(
+    Type.Union([
+      Type.Record(
+        Type.String({ pattern: key }),
+        Type.Union([Type.String({ maxLength: 512 }), Type.Null()]),
+      ),
+      Type.Null(),
+    ]),
+  ),
+});
+
+const ListQuery = open({
+  ...pageQuery,
+  ...createdQuery,
+  include_archived: Type.Optional(Type.Boolean()),
+});
+
+/** The stores themselves. */
+export function storeRoutes(stores: HostStores): RouteDefinition[] {
+  return [
+    storeRoute({
+      tagDescription: TAG_DESCRIPTION,
+      method: 'GET',
+      path: '/v1/memory_stores',
+      summary: 'List memory stores',
+      description: 'The spaces that the key is for. Users’ memories are no stores.',
+      querySchema: ListQuery,
+      resultSchema: listAnswer(Store),
+      handle: (request) =>
+        runCall(stores, request, { tool: 'memory_list', space: null }, async () => {
+          const query = request.query as Static<typeof ListQuery>;
+          const { items, next } = await listStores(stores, query, (space) =>
+            isKeySpace(keyOf(request), space.spaceId),
+          );
+          return { data: items.map(toStore), next_page: toPage(LIST, next) };
+        }),
+    }),
+    storeRoute({
+      method: 'POST',
+      path: '/v1/memory_stores',
+      summary: 'Create a memory store',
+      description: 'Makes a space with exclusivePaths.',
+      bodySchema: CreateBody,
+      querySchema: open({}),
+      resultSchema: Store,
+      async handle(request) {
+        const {
+          name: title,
+          description: words,
+          metadata,
+        } = request.body as Static<typeof CreateBody>;
+        const id = stores.newSpaceId();
+        const what = { tool: 'memory_write', space: { id, access: 'write' } } as const;
+        return await runCall(stores, request, what, async () => {
+          const settings = {
+            name: title,
+            description: words ?? '',
+            metadata: metadata ?? {},
+          };
+          const caller = toAuditCaller(request.caller, request.apiKey);
+          return toStore(await stores.create(id, settings, caller));
+        });
+      },
+    }),
+    storeRoute({
+      method: 'GET',
+      path: '/v1/memory_stores/:store',
+      summary: 'Show a memory store',
+      querySchema: open({}),
+      resultSchema: Store,
+      handle: (request) =>
+        inStore(stores, request, 'memory_list', async ({ spaceId }) =>
+          toStore(await stores.get(spaceId)),
+        ),
+    }),
+    storeRoute({
+      method: 'POST',
+      path: '/v1/memory_stores/:store',
+      summary: 'Change a memory store',
+      description: 'What is left out stays as it is; a key of metadata that is null goes.',
+      bodySchema: UpdateBody,
+      querySchema: open({}),
+      resultSchema: Store,
+      handle: (request) =>
+        inStore(stores, request, 'memory_write', async ({ spaceId }) => {
+          const body = request.body as Static<typeof UpdateBody>;
+          const caller = toAuditCaller(request.caller, request.apiKey);
+          return toStore(await changeStore(stores, { spaceId, body, caller }));
+        }),
+    }),
+    storeRoute({
+      method: 'POST',
+      path: '/v1/memory_stores/:store/archive',
+      summary: 'Archive a memory store',
+      description: 'It becomes read-only.',
+      querySchema: open({}),
+      resultSchema: Store,
+      handle: (request) =>
+        inStore(stores, request, 'memory_write', async ({ spaceId }) => {
+          const space = await stores.get(spaceId);
+          if (space.archivedAt !== null) return toStore(space);
+          const caller = toAuditCaller(request.caller, request.apiKey);
+          return toStore(await stores.archive(spaceId, caller));
+        }),
+    }),
+    storeRoute({
+      method: 'DELETE',
+      path: '/v1/memory_stores/:store',
+      summary: 'Delete a memory store',
+      description: 'Erases the space. Needs a named key with manage: true.',
+      querySchema: open({}),
+      deadlineMs: null,
+      resultSchema: open({ id: Type.String(), type: Type.Literal('memory_store_deleted') }),
+      async handle(request) {
+        checkManages(keyOf(request));
+        return await inStore(stores, request, 'memory_write', async ({ spaceId }) => {
+          await stores.erase(spaceId, toAuditCaller(request.caller, request.apiKey));
+          return { id: toStoreId(spaceId), type: 'memory_store_deleted' };
+        });
+      },
+    }),
+  ];
+}
+
+async function listStores(
+  stores: HostStores,
+  query: Static<typeof ListQuery>,
+  isAllowed: (space: AdminSpace) => boolean,
+): Promise<{ items: AdminSpace[]; next: string | null }> {
+  const since = parseTimeOrNull(query['created_at[gte]'], 'created_at[gte]');
+  const until = parseTimeOrNull(query['created_at[lte]'], 'created_at[lte]');
+  const limit = limitOf(query);
+  const items: AdminSpace[] = [];
+  for (let after = parsePage(query, LIST); ;) {
+    const spaces = await stores.list({ after, limit: 100 });
+    for (const space of spaces) {
+      const createdAt = Date.parse(space.createdAt);
+      const isWanted =
+        (space.archivedAt === null || query.include_archived === true) &&
+        (since === null || createdAt >= since) &&
+        (until === null || createdAt <= until);
+      if (!isWanted || !isAllowed(space)) continue;
+      if (items.length === limit) return { items, next: items.at(-1)?.spaceId ?? null };
+      items.push(space);
+    }
+    const last = spaces.at(-1);
+    if (last === undefined) return { items, next: null };
+    after = last.spaceId;
+  }
+}
+
+/** The metadata of now with some changes, while nobody else changes it. */
+async function changeStore(
+  stores: HostStores,
+  {
+    spaceId,
+    body,
+    caller,
+  }: {
+    spaceId: string;
+    body: Static<typeof UpdateBody>;
+    caller: Parameters<HostStores['archive']>[1];
+  },
+): Promise<AdminSpace> {
+  for (let attempt = 1; ; attempt += 1) {
+    const space = await stores.get(spaceId);
+    if (space.archivedAt !== null) {
+      throw new MemoryError('READ_ONLY_SCOPE', 'The memory store is archived.');
+    }
+    const metadata = { ...space.metadata };
+    for (const [field, value] of Object.entries(body.metadata ?? {})) {
+      if (value === null) delete metadata[field];
+      else metadata[field] = value;
+    }
+    if (Object.keys(metadata).length > 16) {
+      throw invalidField('/metadata', 'has at most 16 pairs', 'metadata');
+    }
+    const settings = {
+      ...(typeof body.name === 'string' ? { name: body.name } : {}),
+      ...(typeof body.description === 'string' ? { description: body.description } : {}),
+      metadata,
+      ifVersion: space.version,
+    };
+    try {
+      return await stores.change(spaceId, settings, caller);
+    } catch (error) {
+      const isRaced = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
+      if (!isRaced || attempt === 5) throw error;
+    }
+  }
+}

@@ -1,0 +1,455 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { API_KEY, asAdmin, asAgent } from '../../core/http/serve.ts';
+import { all, refusal, serveStores } from './store-client.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+async function openStore() {
+  const server = await serveStores();
+  const { memoryStores } = server.client.beta;
+  const store = await memoryStores.create({ name: 'Notes' });
+  const { memories, memoryVersions } = memoryStores;
+  const create = (path: string, content = `${path}\n`) =>
+    memories.create(store.id, { path, content });
+  const at = { memory_store_id: store.id };
+  return { ...server, memoryStores, memories, memoryVersions, store, at, create };
+}
+
+describe('stores', () => {
+  it('are created, read, changed, listed and archived', async () => {
+    const { client } = await serveStores();
+    const { memoryStores } = client.beta;
+    const made = await memoryStores.create({
+      name: 'Team',
+      description: 'What the team knows',
+      metadata: { team: '7', city: 'Rome' },
+    });
+    expect(made).toMatchObject({
+      type: 'memory_store',
+      name: 'Team',
+      description: 'What the team knows',
+      metadata: { team: '7', city: 'Rome' },
+      archived_at: null,
+    });
+    expect(made.id).toMatch(/^memstore_[A-Za-z0-9_-]+$/);
+    expect(await memoryStores.retrieve(made.id)).toEqual(made);
+    const changed = await memoryStores.update(made.id, {
+      name: 'Crew',
+      metadata: { city: null, floor: '2' },
+    });
+    expect(changed).toMatchObject({
+      name: 'Crew',
+      description: 'What the team knows',
+      metadata: { team: '7', floor: '2' },
+    });
+    expect(changed.updated_at >= made.updated_at).toBe(true);
+    const archived = await memoryStores.archive(made.id);
+    expect(archived.archived_at).toEqual(expect.any(String));
+    expect(await memoryStores.archive(made.id)).toEqual(archived);
+    expect(await refusal(memoryStores.update(made.id, { name: 'x' }))).toMatchObject({
+      status: 403,
+      type: 'permission_error',
+    });
+    expect(
+      await refusal(memoryStores.memories.create(made.id, { path: '/a', content: '' })),
+    ).toMatchObject({ status: 403, type: 'permission_error' });
+    expect(await all(memoryStores.list())).toEqual([]);
+    expect(await all(memoryStores.list({ include_archived: true }))).toEqual([archived]);
+  });
+
+  it('are spaces: both are the same memory, page after page', async () => {
+    const { client, request, core } = await serveStores();
+    const context = { userId: 'alice', spaces: [{ id: 'acme:docs', access: 'write' }] };
+    await request('POST', '/v1/tools/memory_write/execute', {
+      headers: asAgent,
+      body: { context, arguments: { path: 'space/a/tea.md', content: 'green\n' } },
+    });
+    for (let count = 0; count < 7; count += 1) {
+      await client.beta.memoryStores.create({ name: `Store ${count}` });
+    }
+    const stores = await all(client.beta.memoryStores.list({ limit: 3 }));
+    expect(stores.map(({ name }) => name)).toEqual([
+      'acme:docs',
+      ...[0, 1, 2, 3, 4, 5, 6].map((count) => `Store ${count}`),
+    ]);
+    expect(new Set(stores.map(({ id }) => id)).size).toBe(8);
+    const [acme] = await all(
+      client.beta.memoryStores.memories.list(stores[0]?.id ?? '', { view: 'full' }),
+    );
+    expect(acme).toMatchObject({
+      type: 'memory',
+      path: '/a/tea.md',
+      content: 'green\n',
+      content_sha256: sha256('green\n'),
+      content_size_bytes: 6,
+    });
+    const listed = await core.spaces.list({});
+    expect(listed.items.filter(({ exclusivePaths }) => exclusivePaths)).toHaveLength(7);
+    const since = stores.at(-1)?.created_at ?? '';
+    const newest = await all(client.beta.memoryStores.list({ 'created_at[gte]': since }));
+    expect(newest.map(({ name }) => name)).toContain('Store 6');
+    expect(newest.every((store) => store.created_at >= since)).toBe(true);
+  });
+
+  it('list nothing that a key is not for, and open no memory of users', async () => {
+    const { client, withKey, request } = await serveStores();
+    const one = await client.beta.memoryStores.create({ name: 'One' });
+    const spaceId = Buffer.from(one.id.slice('memstore_'.length), 'base64url').toString();
+    await client.beta.memoryStores.create({ name: 'Two' });
+    await request('POST', '/v1/tools/memory_write/execute', {
+      headers: asAgent,
+      body: { context: { userId: 'alice' }, arguments: { path: 'user/a.md', content: 'x\n' } },
+    });
+    const reader = (await withKey({ spaces: [`${spaceId}:read`] })).client.beta.memoryStores;
+    expect((await all(reader.list())).map(({ name }) => name)).toEqual(['One']);
+    const forbidden = { status: 403, type: 'permission_error' };
+    expect(
+      await refusal(reader.memories.create(one.id, { path: '/a', content: 'x' })),
+    ).toMatchObject(forbidden);
+    const users = `memstore_${Buffer.from('alice').toString('base64url')}`;
+    expect(await refusal(reader.memories.list(users))).toMatchObject(forbidden);
+    expect(await refusal(client.beta.memoryStores.memories.list(users))).toMatchObject({
+      status: 404,
+      type: 'not_found_error',
+    });
+    const lister = await withKey({ spaces: ['*:write'], tools: ['memory_list'] }, 'lister');
+    expect(await all(lister.client.beta.memoryStores.list())).toHaveLength(2);
+    expect(await refusal(lister.client.beta.memoryStores.create({ name: 'x' }))).toMatchObject(
+      forbidden,
+    );
+  });
+
+  it('are deleted with a named key that manages, and by no other', async () => {
+    const { client, withKey, core } = await serveStores();
+    const store = await client.beta.memoryStores.create({ name: 'Gone' });
+    await client.beta.memoryStores.memories.create(store.id, { path: '/a', content: 'secret' });
+    const plain = await withKey({ spaces: ['*:write'] });
+    for (const refused of [client, plain.client]) {
+      expect(await refusal(refused.beta.memoryStores.delete(store.id))).toMatchObject({
+        status: 403,
+        type: 'permission_error',
+        message: expect.stringContaining('manage: true'),
+      });
+    }
+    const manager = await withKey({ spaces: ['*:write'], manage: true }, 'manager');
+    const { memoryStores } = manager.client.beta;
+    expect(await memoryStores.delete(store.id)).toEqual({
+      id: store.id,
+      type: 'memory_store_deleted',
+    });
+    expect(await refusal(memoryStores.retrieve(store.id))).toMatchObject({ status: 404 });
+    const audit = await core.storage.audit.list(
+      { action: 'spaces.erase' },
+      { limit: 5, order: 'desc', after: null },
+    );
+    expect(audit.items[0]?.operator).toBe(`key:${manager.id}`);
+  });
+});
+
+describe('memories', () => {
+  it('are created, read, changed, moved and deleted, under one id', async () => {
+    const { memories, store, at, create } = await openStore();
+    const made = await create('/projects/a.md', 'one\n');
+    expect(made).toMatchObject({
+      type: 'memory',
+      path: '/projects/a.md',
+      content: null,
+      content_sha256: sha256('one\n'),
+      memory_store_id: store.id,
+    });
+    expect(await memories.retrieve(made.id, at)).toEqual({ ...made, content: 'one\n' });
+    expect(await memories.retrieve(made.id, { ...at, view: 'basic' })).toEqual(made);
+    const changed = await memories.update(made.id, { ...at, content: 'two\n', view: 'full' });
+    expect(changed).toMatchObject({ id: made.id, content: 'two\n', created_at: made.created_at });
+    expect(changed.memory_version_id).not.toBe(made.memory_version_id);
+    const moved = await memories.update(made.id, { ...at, path: '/b.md' });
+    expect(moved).toMatchObject({ id: made.id, path: '/b.md', content_sha256: sha256('two\n') });
+    const both = await memories.update(made.id, { ...at, path: '/c.md', content: 'three\n' });
+    expect(both).toMatchObject({ id: made.id, path: '/c.md', content_sha256: sha256('three\n') });
+    expect(await memories.delete(made.id, at)).toEqual({ id: made.id, type: 'memory_deleted' });
+    for (const call of [
+      () => memories.retrieve(made.id, at),
+      () => memories.update(made.id, { ...at, content: 'x' }),
+      () => memories.delete(made.id, at),
+    ]) {
+      expect(await refusal(call())).toMatchObject({ status: 404, type: 'not_found_error' });
+    }
+    const anew = await create('/c.md');
+    expect(anew.id).not.toBe(made.id);
+  });
+
+  it('stand at a path that no other has, nor is above or below', async () => {
+    const { memories, at, create } = await openStore();
+    const taken = await create('/notes/a.md');
+    for (const [path, conflicting] of [
+      ['/notes/a.md', '/notes/a.md'],
+      ['/notes', '/notes/a.md'],
+      ['/notes/a.md/b', '/notes/a.md'],
+    ] as const) {
+      expect(await refusal(create(path))).toMatchObject({
+        status: 409,
+        type: 'memory_path_conflict_error',
+        conflicting_path: conflicting,
+        conflicting_memory_id: taken.id,
+      });
+    }
+    const other = await create('/other.md');
+    expect(await refusal(memories.update(other.id, { ...at, path: '/notes' }))).toMatchObject({
+      status: 409,
+      type: 'memory_path_conflict_error',
+      conflicting_memory_id: taken.id,
+    });
+    expect(await memories.update(other.id, { ...at, path: '/other.md' })).toEqual(other);
+  });
+
+  it('change only from the content that a precondition names', async () => {
+    const { memories, at, create } = await openStore();
+    const made = await create('/a.md', 'one\n');
+    const precondition = { type: 'content_sha256', content_sha256: made.content_sha256 } as const;
+    const changed = await memories.update(made.id, { ...at, content: 'two\n', precondition });
+    const failed = { status: 409, type: 'memory_precondition_failed_error' };
+    expect(
+      await refusal(memories.update(made.id, { ...at, content: 'three\n', precondition })),
+    ).toMatchObject(failed);
+    expect(
+      await refusal(memories.update(made.id, { ...at, path: '/b.md', precondition })),
+    ).toMatchObject(failed);
+    // It is as asked for already.
+    expect(await memories.update(made.id, { ...at, content: 'two\n', precondition })).toEqual(
+      changed,
+    );
+    expect(
+      await refusal(memories.delete(made.id, { ...at, expected_content_sha256: sha256('x') })),
+    ).toMatchObject(failed);
+    await memories.delete(made.id, { ...at, expected_content_sha256: changed.content_sha256 });
+  });
+
+  it('are listed by path, below a prefix, rolled up and page after page', async () => {
+    const { memories, store, create } = await openStore();
+    const paths = ['/a.md', '/b/1.md', '/b/2.md', '/b/c/3.md', '/b-2/4.md', '/z.md'];
+    for (const path of paths) await create(path);
+    const list = async (query: object) =>
+      (await all(memories.list(store.id, query))).map((item) => `${item.type} ${item.path}`);
+    const sorted = ['/a.md', '/b-2/4.md', '/b/1.md', '/b/2.md', '/b/c/3.md', '/z.md'];
+    for (const limit of [1, 2, 4, 100]) {
+      expect(await list({ limit })).toEqual(sorted.map((path) => `memory ${path}`));
+      expect(await list({ limit, depth: 1 })).toEqual([
+        'memory /a.md',
+        'memory_prefix /b-2/',
+        'memory_prefix /b/',
+        'memory /z.md',
+      ]);
+      expect(await list({ limit, path_prefix: '/b/', depth: 1 })).toEqual([
+        'memory /b/1.md',
+        'memory /b/2.md',
+        'memory_prefix /b/c/',
+      ]);
+    }
+    expect(await list({ path_prefix: '/b/' })).toHaveLength(3);
+    const full = await memories.list(store.id, { view: 'full', limit: 2 });
+    expect(full.data.map((item) => 'content' in item && item.content)).toEqual([
+      '/a.md\n',
+      '/b-2/4.md\n',
+    ]);
+    for (let count = 0; count < 30; count += 1) await create(`/many/${count}.md`);
+    expect((await memories.list(store.id, { view: 'full', limit: 100 })).data).toHaveLength(20);
+    const bad = { status: 400, type: 'invalid_request_error' };
+    expect(await refusal(memories.list(store.id, { path_prefix: '/b' }))).toMatchObject(bad);
+    expect(await refusal(memories.list(store.id, { page: 'x' }))).toMatchObject(bad);
+    expect(await refusal(memories.list(store.id, { depth: 2 }))).toMatchObject(bad);
+  });
+
+  it('take the paths and contents that the format takes, and say what they do not', async () => {
+    const { create } = await openStore();
+    const long = `/${Array.from({ length: 4 }, () => 'x'.repeat(254)).join('/')}/aé`;
+    expect(Buffer.byteLength(long)).toBe(1024);
+    expect((await create(long)).path).toBe(long);
+    expect((await create(`/${Array.from({ length: 20 }, () => 's').join('/')}`)).path).toHaveLength(
+      40,
+    );
+    expect((await create('/empty', '')).content_size_bytes).toBe(0);
+    const paths = ['a.md', '/', '//a', '/a/', '/a//b', '/./a', '/../a', '/e\u0301', '/a\u0000'];
+    const ours = ['/a\u200b', '/a:b', '/100%', `${long}x`, `/${'a/'.repeat(20)}a`, ' /a'];
+    for (const path of [...paths, ...ours]) {
+      const answer = await refusal(create(path)).catch(() => 'taken');
+      expect([path, answer]).toMatchObject([path, { status: 400, type: 'invalid_request_error' }]);
+    }
+    expect(await refusal(create('/nul', 'a\u0000b'))).toMatchObject({ status: 400 });
+    expect(await refusal(create('/large', 'x'.repeat(300_000)))).toMatchObject({
+      status: 413,
+      type: 'request_too_large',
+    });
+  });
+});
+
+describe('versions', () => {
+  it('tell what each change did, newest first, also after the deletion', async () => {
+    const { memories, memoryVersions, store, at, create, withKey } = await openStore();
+    const made = await create('/a.md', 'one\n');
+    await memories.update(made.id, { ...at, content: 'two\n' });
+    await memories.update(made.id, { ...at, path: '/b.md' });
+    await memories.delete(made.id, at);
+    const other = await create('/c.md', 'other\n');
+    const list = (query: object) => all(memoryVersions.list(store.id, query));
+    const versions = await list({ memory_id: made.id, limit: 1 });
+    expect(versions.map(({ operation, path }) => `${operation} ${path}`)).toEqual([
+      'deleted /b.md',
+      'modified /b.md',
+      'modified /a.md',
+      'created /a.md',
+    ]);
+    expect(versions[0]).toMatchObject({ content_sha256: null, content_size_bytes: null });
+    expect(versions[3]).toMatchObject({
+      id: made.memory_version_id,
+      content: null,
+      content_sha256: sha256('one\n'),
+      created_by: { type: 'api_actor', api_key_id: 'apikey_service' },
+    });
+    expect(await list({})).toHaveLength(5);
+    expect(await list({ operation: 'created' })).toHaveLength(2);
+    expect(await list({ operation: 'deleted', memory_id: other.id })).toEqual([]);
+    const [full] = await list({ view: 'full', operation: 'modified', limit: 1 });
+    expect(full?.content).toBe('two\n');
+    const { client, id } = await withKey({ spaces: ['*:write'] });
+    await client.beta.memoryStores.memories.update(other.id, { ...at, content: 'by key\n' });
+    const apiKeyId = `apikey_${id.replaceAll('-', '')}`;
+    const [byKey, ...more] = await list({ api_key_id: apiKeyId });
+    expect(more).toEqual([]);
+    expect(byKey?.created_by).toEqual({ type: 'api_actor', api_key_id: apiKeyId });
+    const found = await memoryVersions.retrieve(byKey?.id ?? '', at);
+    expect(found).toEqual({ ...byKey, content: 'by key\n' });
+    const since = found.created_at;
+    expect((await list({ 'created_at[gte]': since })).map((one) => one.id)).toContain(found.id);
+    expect(await list({ 'created_at[lte]': '2020-01-01T00:00:00Z' })).toEqual([]);
+  });
+
+  it('name agents and operators who wrote by other ways', async () => {
+    const { memoryVersions, store, request, core } = await openStore();
+    const [space] = (await core.spaces.list({})).items;
+    const id = space?.spaceId ?? '';
+    const context = { userId: 'alice', spaces: [{ id, access: 'write' }] };
+    const written = await request('POST', '/v1/tools/memory_write/execute', {
+      headers: asAgent,
+      body: { context, arguments: { path: 'space/agent.md', content: 'x\n' } },
+    });
+    await request('PUT', `/v1/admin/files/spaces/${id}/admin.md`, {
+      headers: asAdmin,
+      body: { content: 'y\n' },
+    });
+    const versions = await all(memoryVersions.list(store.id));
+    expect(versions.map(({ created_by: by }) => by)).toEqual([
+      { type: 'user_actor', user_id: 'admin' },
+      { type: 'session_actor', session_id: `sesn_${written.json.traceId}` },
+    ]);
+  });
+
+  it('are redacted with a named key that manages, once the memory has another content', async () => {
+    const { memories, memoryVersions, at, create, withKey, client } = await openStore();
+    const made = await create('/a.md', 'a secret line\n');
+    const manager = await withKey({ spaces: ['*:write'], manage: true });
+    const versions = manager.client.beta.memoryStores.memoryVersions;
+    const first = made.memory_version_id;
+    expect(await refusal(versions.redact(first, at))).toMatchObject({ status: 409 });
+    await memories.update(made.id, { ...at, content: 'harmless\n' });
+    expect(await refusal(client.beta.memoryStores.memoryVersions.redact(first, at))).toMatchObject({
+      status: 403,
+      type: 'permission_error',
+    });
+    const redacted = await versions.redact(first, at);
+    expect(redacted).toMatchObject({
+      content: null,
+      path: null,
+      content_sha256: null,
+      content_size_bytes: null,
+      redacted_at: expect.any(String),
+      redacted_by: { type: 'api_actor', api_key_id: `apikey_${manager.id.replaceAll('-', '')}` },
+    });
+    expect(await memoryVersions.retrieve(first, at)).toEqual(redacted);
+  });
+});
+
+it('runs the example of the guide', async () => {
+  const { port } = await serveStores();
+  const example = new URL('../../../examples/anthropic/memory-stores.mjs', import.meta.url);
+  const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(example)], {
+    env: { ...process.env, SERVICE_URL: `http://127.0.0.1:${port}`, SERVICE_API_KEY: API_KEY },
+  });
+  expect(stdout).toBe(
+    String.raw`modified /projects/launch.md "- Launch on 10 March\n"` +
+      '\n' +
+      String.raw`created /projects/launch.md "- Launch on 3 March\n"` +
+      '\n',
+  );
+});
+
+describe('each call', () => {
+  it('is a tool call: traced, logged, counted, and stopped by a freeze', async () => {
+    const { memories, at, create, core, request, store, withKey } = await openStore();
+    const made = await create('/a.md', 'one\n');
+    await memories.retrieve(made.id, at);
+    await core.queue.flush();
+    const page = { limit: 20, order: 'asc', after: null } as const;
+    const rows = (await core.storage.log.listAccess({}, page)).items;
+    expect(rows.map(({ tool, action, path, userId }) => [tool, action, path, userId])).toEqual([
+      ['memory_write', 'write', 'a.md', null],
+      ['memory_read', 'read', 'a.md', null],
+    ]);
+    const traced = await core.traces.trace(rows[1]?.traceId ?? '');
+    expect(JSON.stringify(traced)).toContain('memory_read');
+    const limited = await withKey({ spaces: ['*:write'], rateLimit: 1 }, 'slow');
+    await limited.client.beta.memoryStores.memories.retrieve(made.id, at);
+    expect(
+      await refusal(limited.client.beta.memoryStores.memories.retrieve(made.id, at)),
+    ).toMatchObject({ status: 429, type: 'rate_limit_error' });
+    await request('POST', '/v1/admin/freeze', {
+      headers: asAdmin,
+      body: { all: true, reason: 'incident', minutes: 5 },
+    });
+    expect(await refusal(create('/b.md'))).toMatchObject({ status: 403, type: 'permission_error' });
+    expect((await memories.list(store.id)).data).toHaveLength(1);
+  });
+
+  it('is refused in the format of the platforms, also before it is known', async () => {
+    const { store, clientOf, request } = await openStore();
+    const stranger = clientOf('nobody');
+    const refused = await refusal(stranger.beta.memoryStores.memories.list(store.id));
+    expect(refused).toMatchObject({ status: 401, type: 'authentication_error' });
+    expect(refused.requestId).toMatch(/^[0-9a-f]{32}$/);
+    const bearer = await request('GET', `/v1/memory_stores/${store.id}`, {
+      headers: { ...asAgent, 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'w' },
+    });
+    expect(bearer.status).toBe(200);
+    const unreadable = await request('POST', '/v1/memory_stores', {
+      headers: { ...asAgent, 'content-type': 'application/json' },
+      body: '{',
+    });
+    expect(unreadable).toMatchObject({
+      status: 400,
+      json: { type: 'error', error: { type: 'invalid_request_error' } },
+    });
+  });
+
+  it('with an idempotency key is made once', async () => {
+    const { memories, store } = await openStore();
+    const options = { headers: { 'idempotency-key': 'once' } };
+    const body = { path: '/a.md', content: 'one\n' };
+    const first = await memories.create(store.id, body, options);
+    expect(await memories.create(store.id, body, options)).toEqual(first);
+    expect(
+      await refusal(memories.create(store.id, { ...body, content: 'two\n' }, options)),
+    ).toMatchObject({ status: 422, type: 'invalid_request_error' });
+  });
+
+  it('is a 404 that says how to switch them on, unless they are', async () => {
+    const { client } = await serveStores({ memoryStores: false });
+    expect(await refusal(client.beta.memoryStores.create({ name: 'x' }))).toMatchObject({
+      status: 404,
+      type: 'not_found_error',
+      message: expect.stringContaining('SERVICE_MEMORY_STORES=true'),
+    });
+  });
+});
