@@ -1,4 +1,4 @@
-import { MemoryError } from '../../core/errors.ts';
+import type { MemoryError } from '../../core/errors.ts';
 
 /** JSON Schema of {@link toWireError}. */
 export const ERROR_SCHEMA = {
