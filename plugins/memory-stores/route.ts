@@ -78,7 +78,7 @@ export function keyOf({ apiKey }: RouteRequest): ApiKey | undefined {
   return apiKey ?? undefined;
 }
 
-export function noSuchStore(): MemoryError {
+function noSuchStore(): MemoryError {
   return new MemoryError('SPACE_NOT_FOUND', 'There is no such memory store.');
 }
 
