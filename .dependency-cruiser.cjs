@@ -92,7 +92,7 @@ module.exports = {
         path: '^(core|plugins|adapters|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/schemas/(define-route|dreams|portable-schema|revisions|shapes|tool-prefix)\\.ts$',
+          '^core/schemas/(define-route|dreams|portable-schema|revisions|shapes|spaces|tool-prefix)\\.ts$',
           '^core/errors\\.ts$',
           '^core/(encoding/(foreign-json|setting-count|take-text)|lists/page|packages/import-peer|time/(pause|time))\\.ts$',
           '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',
@@ -101,6 +101,8 @@ module.exports = {
           '^core/(access/spaces|ids/id-time|describe-error|files/(content|dream-exclusion|line-ends|links)|telemetry/shown-lines)\\.ts$',
           // The engine of edits, which dreaming is a caller of.
           '^core/edits/',
+          // What memory stores are made of: files of spaces, by their lineages.
+          '^core/(files/(lineage|space-files)|ids/ids|tools/run-space-call)\\.ts$',
           // What routes of settings take as If-Match.
           '^core/http/precondition\\.ts$',
           // Which tools a key is for, and for whom.
