@@ -12,6 +12,7 @@ const PEERS = {
   '@huggingface/transformers': { oldest: '4.0.0', install: '4' },
   '@langchain/core': { oldest: '1.2.0', install: '1' },
   '@modelcontextprotocol/sdk': { oldest: '1.32.0', install: '1' },
+  '@modelcontextprotocol/server': { oldest: '2.4.0', install: '2' },
   '@openai/agents': { oldest: '0.12.0', install: '0.12' },
   '@opentelemetry/api': { oldest: '1.9.0', install: '1' },
   '@opentelemetry/exporter-trace-otlp-http': { oldest: '0.223.1', install: '0.223' },

@@ -8,6 +8,7 @@ import { MemoryError } from '../../core/errors.ts';
 import { parseSpaceLine } from '../../core/access/spaces.ts';
 import { spaceNotAllowed } from '../../core/files/paths.ts';
 import { checkToolPrefix } from '../../core/schemas/tool-prefix.ts';
+import { answerModern, createModernServer, isModern } from './modern.ts';
 import { PostTransport } from './post-transport.ts';
 import { REFUSAL_SCHEMA, toRefusal } from './protocol-error.ts';
 import { importSdk, type McpSdk } from './sdk.ts';
@@ -82,7 +83,7 @@ export function mcpRoute(
     tag: 'Tools',
     summary: 'The tools over the Model Context Protocol',
     description:
-      'Streamable HTTP, with the user in x-user-id, which initialize, ping and tools/list do without, and a key for one user, and its spaces in x-spaces, as in acme:write, docs:read. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
+      'Streamable HTTP, of the versions 2024-11-05 to 2025-11-25 and of 2026-07-28, with the user in x-user-id, which initialize, ping and tools/list do without, and a key for one user, and its spaces in x-spaces, as in acme:write, docs:read. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
     bodySchema,
     signedIn: {},
     resultSchema: { ...bodySchema, description: 'The answer, or a list of answers to a list.' },
@@ -93,6 +94,12 @@ export function mcpRoute(
       ? {}
       : { challenge: `Bearer resource_metadata="${mcpResourceMetadata}"` }),
     async handle(request) {
+      if (isModern(request.body)) {
+        const call = toCall(request, [request.body as JSONRPCMessage]);
+        return await answerModern(request, (modern) =>
+          createModernServer(modern, runner, call, toOptions(request, options)),
+        );
+      }
       const sdk = await importSdk();
       const messages = parseMessages(sdk, request.body);
       checkProtocolVersion(sdk, request, messages);

@@ -1,6 +1,12 @@
 import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
+import type {
+  CallToolRequest,
+  CompleteRequest,
+  GetPromptRequest,
+  ListToolsResult,
+  ReadResourceRequest,
+} from '@modelcontextprotocol/sdk/types.js';
 import { isKeyTool } from '../../core/access/key-rules.ts';
 import type { ApiKey } from '../../core/contracts/access.ts';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
@@ -52,89 +58,120 @@ export function createMcpServer(
   bound: Call | null,
   options: McpOptions = {},
 ): Server {
-  const server = new sdk.Server(
-    { name: 'memory-service', title: 'Memory', version: readVersion() },
-    {
-      capabilities: {
-        tools: {},
-        prompts: {},
-        ...(hasResources(options) ? { resources: {}, completions: {} } : {}),
-      },
-      instructions: memoryInstructions(options),
-      jsonSchemaValidator: sharedValidator(sdk),
-    },
-  );
-
-  function toCall(extra: Extra): Call {
-    const { actor } = options;
-    if (bound === null) {
-      throw new MemoryError(
-        'INVALID_USER_ID',
-        'The header x-user-id is missing: it says whose memory this is.',
-      );
-    }
-    const traceparent = extra._meta?.['traceparent'];
-    return {
-      ...bound,
-      context: {
-        ...bound.context,
-        ...(actor === undefined ? {} : { actor }),
-        toolCallId: String(extra.requestId),
-      },
-      ...(typeof traceparent === 'string' ? { traceparent } : {}),
-      signal: extra.signal,
-      arrivedAt: bound.arrivedAt ?? performance.now(),
-    };
-  }
-
-  server.setRequestHandler(sdk.ListToolsRequestSchema, () =>
-    asProtocolError(sdk, async () => {
-      const { tools } = nameTools(await listOffered(runner, options), options.toolPrefix);
-      return { tools: tools.filter(({ available }) => available).map(toMcpTool) };
-    }),
-  );
-
-  server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, extra) => {
-    const { name, arguments: args = {} } = params;
-    try {
-      const plain = await toOffered(runner, name, options);
-      return toCallResult(await runner.execute(plain, { ...toCall(extra), arguments: args }));
-    } catch (thrown) {
-      return toErrorResult(toRunnerError(thrown), await findRename(runner, options));
-    }
+  const server = new sdk.Server(serverInfo(), {
+    ...toServerOptions(options),
+    jsonSchemaValidator: sharedValidator(sdk),
   });
-
-  server.setRequestHandler(sdk.ListPromptsRequestSchema, () =>
-    asProtocolError(sdk, async () => listPrompts(await listOffered(runner, options))),
-  );
-  server.setRequestHandler(sdk.GetPromptRequestSchema, ({ params }, extra) =>
-    asProtocolError(sdk, async () => {
-      const { name, arguments: args = {} } = params;
-      const offered = await listOffered(runner, options);
-      return getPrompt(runner, { name, args }, { call: toCall(extra), offered });
-    }),
-  );
-
-  if (hasResources(options)) {
-    server.setRequestHandler(sdk.CompleteRequestSchema, ({ params }, extra) =>
-      asProtocolError(sdk, async () => {
-        const { ref, argument } = params;
-        if (ref.type !== 'ref/resource') return { completion: { values: [] } };
-        const typed = { template: ref.uri, value: argument.value };
-        return completePath(runner, toCall(extra), typed);
-      }),
-    );
-    server.setRequestHandler(sdk.ListResourcesRequestSchema, ({ params }, extra) =>
-      asProtocolError(sdk, async () => listResources(runner, toCall(extra), params?.cursor)),
-    );
-    server.setRequestHandler(sdk.ListResourceTemplatesRequestSchema, () =>
-      listResourceTemplates(bound),
-    );
-    server.setRequestHandler(sdk.ReadResourceRequestSchema, ({ params: { uri } }, extra) =>
-      asProtocolError(sdk, async () => readResource(runner, toCall(extra), uri)),
+  const schemas = {
+    'tools/list': sdk.ListToolsRequestSchema,
+    'tools/call': sdk.CallToolRequestSchema,
+    'prompts/list': sdk.ListPromptsRequestSchema,
+    'prompts/get': sdk.GetPromptRequestSchema,
+    'completion/complete': sdk.CompleteRequestSchema,
+    'resources/list': sdk.ListResourcesRequestSchema,
+    'resources/templates/list': sdk.ListResourceTemplatesRequestSchema,
+    'resources/read': sdk.ReadResourceRequestSchema,
+  };
+  for (const [name, method] of Object.entries(createMethods(runner, bound, options))) {
+    server.setRequestHandler(schemas[name as MethodName], ({ params = {} }, extra) =>
+      asProtocolError(sdk, async () => method(params as never, extra)),
     );
   }
   return server;
+}
+
+/** The server as its clients know it. */
+export function serverInfo() {
+  return { name: 'memory-service', title: 'Memory', version: readVersion() };
+}
+
+/** What a server of any version of the protocol says of itself. */
+export function toServerOptions(options: McpOptions) {
+  return {
+    capabilities: {
+      tools: {},
+      prompts: {},
+      ...(hasResources(options) ? { resources: {}, completions: {} } : {}),
+    },
+    instructions: memoryInstructions(options),
+  };
+}
+
+/** The methods of the protocol that are served. */
+export type MethodName =
+  | 'tools/list'
+  | 'tools/call'
+  | 'prompts/list'
+  | 'prompts/get'
+  | 'completion/complete'
+  | 'resources/list'
+  | 'resources/templates/list'
+  | 'resources/read';
+
+/** Answers a request whose params the SDK has checked. What it throws becomes an error of the protocol. */
+export type Method = (params: never, extra: Extra) => Promise<Record<string, unknown>>;
+
+/** The methods for one user: the same for each version of the protocol. */
+export function createMethods(
+  runner: ToolRunner,
+  bound: Call | null,
+  options: McpOptions,
+): Partial<Record<MethodName, Method>> {
+  const toCall = (extra: Extra): Call => bindCall(bound, options, extra);
+  const methods: Partial<Record<MethodName, Method>> = {
+    async 'tools/list'() {
+      const { tools } = nameTools(await listOffered(runner, options), options.toolPrefix);
+      return { tools: tools.filter(({ available }) => available).map(toMcpTool) };
+    },
+    async 'tools/call'({ name, arguments: args = {} }: CallToolRequest['params'], extra) {
+      try {
+        const plain = await toOffered(runner, name, options);
+        return toCallResult(await runner.execute(plain, { ...toCall(extra), arguments: args }));
+      } catch (thrown) {
+        return toErrorResult(toRunnerError(thrown), await findRename(runner, options));
+      }
+    },
+    'prompts/list': async () => listPrompts(await listOffered(runner, options)),
+    async 'prompts/get'({ name, arguments: args = {} }: GetPromptRequest['params'], extra) {
+      const offered = await listOffered(runner, options);
+      return getPrompt(runner, { name, args }, { call: toCall(extra), offered });
+    },
+  };
+  if (!hasResources(options)) return methods;
+  return {
+    ...methods,
+    async 'completion/complete'({ ref, argument }: CompleteRequest['params'], extra) {
+      if (ref.type !== 'ref/resource') return { completion: { values: [] } };
+      const typed = { template: ref.uri, value: argument.value };
+      return completePath(runner, toCall(extra), typed);
+    },
+    'resources/list': async ({ cursor }: { cursor?: string }, extra) =>
+      listResources(runner, toCall(extra), cursor),
+    'resources/templates/list': async () => listResourceTemplates(bound),
+    'resources/read': async ({ uri }: ReadResourceRequest['params'], extra) =>
+      readResource(runner, toCall(extra), uri),
+  };
+}
+
+function bindCall(bound: Call | null, { actor }: McpOptions, extra: Extra): Call {
+  if (bound === null) {
+    throw new MemoryError(
+      'INVALID_USER_ID',
+      'The header x-user-id is missing: it says whose memory this is.',
+    );
+  }
+  const traceparent = extra._meta?.['traceparent'];
+  return {
+    ...bound,
+    context: {
+      ...bound.context,
+      ...(actor === undefined ? {} : { actor }),
+      toolCallId: String(extra.requestId),
+    },
+    ...(typeof traceparent === 'string' ? { traceparent } : {}),
+    signal: extra.signal,
+    arrivedAt: bound.arrivedAt ?? performance.now(),
+  };
 }
 
 /** Whether the user's memory files are resources: where the tools to list and to read are given. */
@@ -143,7 +180,7 @@ export function hasResources({ tools }: McpOptions): boolean {
 }
 
 /** What a handler learns beside the request. */
-interface Extra {
+export interface Extra {
   signal: AbortSignal;
   requestId: string | number;
   _meta?: Record<string, unknown> | undefined;

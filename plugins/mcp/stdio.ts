@@ -8,6 +8,8 @@ import {
   parseForeignJson,
 } from '../../core/encoding/foreign-json.ts';
 import { importSdk } from './sdk.ts';
+import { createModernServer } from './modern.ts';
+import { ModernLine } from './modern-line.ts';
 import { createMcpServer, hasResources, type McpOptions } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -60,6 +62,10 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   if (hasResources(options)) subscriptions.serve(sdk, server);
   const transport = new sdk.StdioServerTransport(input, output);
   server.onerror = (error) => onError?.(error);
+  const modern = new ModernLine(transport, {
+    toServer: (modernSdk) => createModernServer(modernSdk, runner, call, options),
+    onError: (error) => onError?.(error),
+  });
 
   const openRequests = new Set<RequestId>();
   let isEnding = false;
@@ -84,7 +90,7 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   const { onmessage } = transport;
   transport.onmessage = (message: JSONRPCMessage) => {
     if ('method' in message && 'id' in message) openRequests.add(message.id);
-    onmessage?.(message);
+    if (!modern.take(message)) onmessage?.(message);
     if ('method' in message && message.method === 'notifications/cancelled') {
       const { requestId } = (message.params ?? {}) as { requestId?: RequestId };
       if (requestId !== undefined) closeRequest(requestId);
@@ -104,6 +110,7 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   await finished;
   clearTimeout(limit);
   subscriptions.close();
+  await modern.close();
   signal?.removeEventListener('abort', end);
   await server.close();
   // Who ends the process now would lose what the client has not taken.
