@@ -179,6 +179,7 @@ export const REPAIRS: Readonly<Record<AdminDreamOperation['repaired'][number], s
   line: 'the number of a line',
   source: 'a source that is not needed',
   space: 'empty lines',
+  beside: 'a line to replace that says something else: the new line stands beside it',
 };
 
 /** The verdict of the second model. */

@@ -1,7 +1,8 @@
 import { findLinks } from '../files/links.ts';
 import { INDEX_PATH } from './guards.ts';
 import { fold } from '../values/fold.ts';
-import { type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
+import type { LocatedOperation, Row, Workspace } from './workspace.ts';
+import { toBare } from './loose-text.ts';
 
 /** `certain`: code can tell that nothing is lost. `meaning`: the verifier judges. */
 export type EditClass = 'certain' | 'meaning';

@@ -6,7 +6,8 @@ import { findQuestions } from './proof.ts';
 import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { readSubjects, type Subjects } from './subject.ts';
 import { type LineView, type OperationView, toLineView, toView } from './views.ts';
-import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
+import type { EditedMemory } from './edited-memory.ts';
+import { hasNothingInCommon, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
 /** An operation as far as code can judge it. */
 export interface ExaminedOperation extends OperationView {
@@ -56,9 +57,11 @@ export function* examineInSteps(
   const workspace = yield* Workspace.open(memory);
   const paths = memory.files.map(({ path }) => path);
   const subjects = yield* readSubjects(workspace, paths);
-  for (const operation of operations) {
+  for (const given of operations) {
     yield null;
-    const located = yield* workspace.locate(operation);
+    const found = yield* workspace.locate(given);
+    const operation = 'status' in found ? given : (toAddBeside(found, workspace) ?? given);
+    const located = operation === given ? found : yield* workspace.locate(operation);
     if ('status' in located) {
       all.push(toFaulty(operation, located));
       continue;
@@ -80,6 +83,25 @@ export function* examineInSteps(
     all.push(fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } });
   }
   return all;
+}
+
+/**
+ * An update of a line that has nothing in common with the new one, and that the model named by its id alone,
+ * as an `add` beside that line; `null` for every other operation.
+ */
+function toAddBeside(located: LocatedOperation, workspace: Workspace): EditOperation | null {
+  const { operation, remove } = located;
+  const { kind, add, repaired = [] } = operation;
+  if (kind !== 'update' || add === null || !hasNothingInCommon(located)) return null;
+  const row = remove.find(({ path }) => path === add.path) ?? null;
+  const heading = workspace.headingsOf(row).join(' > ');
+  return {
+    ...operation,
+    kind: 'add',
+    remove: [],
+    add: { ...add, heading: heading === '' ? add.heading : heading },
+    repaired: [...repaired, 'beside'],
+  };
 }
 
 /** What becomes of memory, and which operations are out of date by now, each with a fault. */

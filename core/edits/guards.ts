@@ -7,13 +7,8 @@ import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from '../screening/detect.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
 import { isSameView, type OperationView, toView } from './views.ts';
-import {
-  groundsOf,
-  type LocatedOperation,
-  toBare,
-  touchedBy,
-  type Workspace,
-} from './workspace.ts';
+import { groundsOf, type LocatedOperation, touchedBy, type Workspace } from './workspace.ts';
+import { toBare } from './loose-text.ts';
 import { takeStart } from '../encoding/take-text.ts';
 
 /** The catalog of a user's memory. */

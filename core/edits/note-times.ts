@@ -4,7 +4,8 @@ import { fold } from '../values/fold.ts';
 import { resolveTimes, type ResolvedTimes } from '../values/times.ts';
 import { parseInboxLine, withoutStamp } from './inbox-line.ts';
 import { missingSpecifics } from './specifics.ts';
-import { type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
+import type { LocatedOperation, Row, Workspace } from './workspace.ts';
+import { toBare } from './loose-text.ts';
 
 /** A text, and the moment from which its words of time are seen. */
 export type DatedText = Pick<Row, 'text' | 'at'>;

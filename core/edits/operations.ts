@@ -5,6 +5,10 @@ import { DREAM_KINDS, type REPAIRS, VERDICTS } from '../schemas/dreams.ts';
 import { nullable, strict, strictObject } from '../schemas/shapes.ts';
 import { takeStart } from '../encoding/take-text.ts';
 import { toUserPath } from '../files/paths.ts';
+import { toLoose } from './loose-text.ts';
+import { LINE_ID, ShownLines } from './numbered.ts';
+import { toPromptLine } from './prompt-text.ts';
+import type { EditedFile } from './edited-memory.ts';
 
 export { DREAM_KINDS, VERDICTS };
 
@@ -39,6 +43,10 @@ export interface LineRef {
   /** From 1. */
   line: number | null;
   text: string | null;
+  /** The model named it by its id alone: the text is that of the line. */
+  isUnquoted?: true;
+  /** Why the id names no line. */
+  fault?: string;
 }
 
 /** One operation of a model's reply, not yet found in memory. */
@@ -76,11 +84,7 @@ const LIMITS = {
   line: 2_000,
 } as const;
 
-const line = strictObject({
-  path: Type.String(),
-  line: Type.Integer(),
-  text: Type.String({ description: 'The exact text of the line.' }),
-});
+const line = Type.String({ description: 'The id of a line, as in a7.' });
 const added = strictObject({
   path: Type.String(),
   heading: nullable(Type.String()),
@@ -110,18 +114,24 @@ export function editsSchema(
 }
 
 /**
- * Takes a proposing reply apart, trusting nothing of it. Of a reply that was cut off, its complete
- * operations count. `null` when it has no list of operations.
+ * Takes a proposing reply apart, trusting nothing of it. A line is named by its id among the files that were
+ * shown, or by path, number and text. Of a reply that was cut off, its complete operations count. `null`
+ * when it has no list of operations.
  */
-export function parseEdits(reply: string, kinds: readonly EditKind[]): ParsedEdits | null {
+export function parseEdits(
+  reply: string,
+  kinds: readonly EditKind[],
+  shown: readonly EditedFile[] = [],
+): ParsedEdits | null {
   if (reply.length > LIMITS.characters) return null;
   const read = readItems(reply);
   if (read === null) return null;
   const { items, isForget } = read;
   const operations: EditOperation[] = [];
   const malformed: number[] = [];
+  const lines = new ShownLines(shown);
   for (const [index, item] of items.slice(0, LIMITS.operations).entries()) {
-    const operation = parseOperation(item, index + 1, kinds);
+    const operation = parseOperation(item, index + 1, { kinds, lines });
     if (operation === null) malformed.push(index + 1);
     else operations.push(operation);
   }
@@ -173,21 +183,21 @@ function readComplete(text: string, from: number): unknown[] {
 function parseOperation(
   value: unknown,
   number: number,
-  kinds: readonly EditKind[],
+  { kinds, lines }: { kinds: readonly EditKind[]; lines: ShownLines },
 ): EditOperation | null {
   if (!isObject(value)) return null;
   const { kind, reason = '', remove = [], add = null, sources = [] } = value;
   if (!kinds.includes(kind as EditKind) || typeof reason !== 'string') return null;
-  const removed = parseList(remove, LIMITS.refs, parseRef);
-  const named = parseList(sources, LIMITS.refs, parseRef);
+  const toRef = (item: unknown) => parseRef(item, lines);
+  const removed = parseList(remove, LIMITS.refs, toRef);
+  const named = parseList(sources, LIMITS.refs, toRef);
   const added = add === null ? null : parseAdd(add);
   if (removed === null || named === null || added === undefined) return null;
-  if (removed.some(({ text }) => text === null)) return null;
+  if (removed.some(({ text, fault }) => text === null && fault === undefined)) return null;
   const texts = [...[...removed, ...named].map(({ text }) => text ?? ''), ...(added?.lines ?? [])];
   if (texts.join('').length > OPERATION_CHARACTERS) return null;
-  const isPathMended = [...removed, ...named, ...(added === null ? [] : [added])].some(
-    ({ isMended }) => isMended,
-  );
+  const all = [...removed, ...named, ...(added === null ? [] : [added])];
+  const repaired = all.flatMap(({ mended }) => (mended === null ? [] : [mended]));
   return {
     number,
     kind: kind as EditKind,
@@ -195,24 +205,54 @@ function parseOperation(
     remove: removed.map(withoutMark),
     add: added === null ? null : withoutMark(added),
     sources: named.map(withoutMark),
-    repaired: isPathMended ? ['path'] : [],
+    repaired: [...new Set(repaired)],
   };
 }
 
-/** What was parsed, and whether its path lacked `user/`. */
-type Parsed<T> = T & { isMended: boolean };
+/** What was parsed, and what was mended: its path lacked `user/`, or its quotation differs in form. */
+type Parsed<T> = T & { mended: 'path' | 'quote' | null };
 
-function withoutMark<T extends object>({ isMended: _isMended, ...rest }: Parsed<T>): T {
+function withoutMark<T extends object>({ mended: _mended, ...rest }: Parsed<T>): T {
   return rest as unknown as T;
 }
 
-function parseRef(value: unknown): Parsed<LineRef> | null {
+function parseRef(value: unknown, lines: ShownLines): Parsed<LineRef> | null {
+  const byId = parseId(value, lines);
+  if (byId !== null) return byId;
   if (!isObject(value) || typeof value['path'] !== 'string') return null;
-  const { path, line = null, text = null } = value;
+  const { path, text = null } = value;
+  const given = value['line'] ?? null;
+  const line = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : given;
   if (text !== null && (typeof text !== 'string' || text.length > LIMITS.line)) return null;
   if (line !== null && !Number.isSafeInteger(line)) return null;
   const quoted = typeof text === 'string' && text.trim() !== '' ? text : null;
   return { ...toOwnPath(path), line: line as number | null, text: quoted };
+}
+
+/** A line that is named by its id, with its text behind it or without; `null` for another form. */
+function parseId(value: unknown, lines: ShownLines): Parsed<LineRef> | null {
+  const { id, line, text } = isObject(value) ? value : { id: value };
+  const given = [id, line].find((one) => typeof one === 'string');
+  if (typeof given !== 'string' || given.length > LIMITS.line) return null;
+  if (/^fact(?:[^a-z]|$)/i.test(given.trim()))
+    return { path: FACT_PATH, line: 1, text: null, mended: null };
+  const [, letters = '', number = '', behind = ''] = LINE_ID.exec(given.trim()) ?? [];
+  if (letters === '') return null;
+  const quoted = typeof text === 'string' && text.trim() !== '' ? text : behind;
+  const found = lines.find(letters, Number(number));
+  const name = `${letters}${number}`;
+  if (found === null) return toUnknown(`${name} is the id of no line that was shown.`);
+  if (found.text.trim() === '') return toUnknown(`${name} is an empty line.`);
+  if (quoted.trim() === '') return { ...found, isUnquoted: true, mended: null };
+  const shown = toPromptLine(found.text);
+  if (quoted.trim() === shown.trim()) return { ...found, mended: null };
+  return toLoose(quoted) === toLoose(shown)
+    ? { ...found, mended: 'quote' }
+    : toUnknown(`The text that is quoted behind ${name} is not that of the line.`);
+}
+
+function toUnknown(fault: string): Parsed<LineRef> {
+  return { path: '', line: null, text: null, fault, mended: null };
 }
 
 /** `undefined` for what is not of the form. */
@@ -233,9 +273,9 @@ function parseAdd(value: unknown): Parsed<NonNullable<EditOperation['add']>> | n
 
 /** A missing `user/` is supplied. */
 function toOwnPath(path: string): Parsed<{ path: string }> {
-  if (path === FACT_PATH || /^(?:user|shared)\//.test(path)) return { path, isMended: false };
+  if (path === FACT_PATH || /^(?:user|shared)\//.test(path)) return { path, mended: null };
   // It may be the mark of the fact: see `repairPaths`.
-  return { path: toUserPath(path), isMended: !/^fact[^/]*$/i.test(path) };
+  return { path: toUserPath(path), mended: /^fact[^/]*$/i.test(path) ? null : 'path' };
 }
 
 function parseList<T>(value: unknown, most: number, parse: (item: unknown) => T | null) {

@@ -1,11 +1,12 @@
 import { inSlices } from '../time/pause.ts';
 import { parseHeading } from '../markdown/structure.ts';
 import type { REPAIRS } from '../schemas/dreams.ts';
-import { takeStart } from '../encoding/take-text.ts';
 import { isBlank, toCountedLines } from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef } from './operations.ts';
 import { toPromptLine } from './prompt-text.ts';
-import { type EditedFile, type EditedMemory, toBare } from './workspace.ts';
+import { toLoose } from './loose-text.ts';
+import type { EditedFile, EditedMemory } from './edited-memory.ts';
+import { toBare } from './loose-text.ts';
 
 /** What was mended in an operation that a model got almost right. */
 export type Repair = (typeof REPAIRS)[number];
@@ -175,26 +176,6 @@ function note(index: Map<string, number[]>, key: string, number: number): void {
   if (numbers === undefined) index.set(key, [number]);
   else numbers.push(number);
 }
-
-/** A line without what a model may copy wrongly: spaces, quotes, dashes, bullet, final punctuation. */
-function toLoose(text: string): string {
-  // The number that the prompt shows in front of each line.
-  const line = text.trim().replace(/^\d{1,6}(?: \d{4}-\d{2}-\d{2})?\| ?/, '');
-  const loose = toBare(line)
-    .normalize('NFC')
-    .replace(/^[•·‣◦–—]\s*/u, '')
-    .replace(/[\u2018\u2019\u201a\u201b\u2032`´]/gu, "'")
-    .replace(/[\u201c\u201d\u201e\u201f\u2033«»]/gu, '"')
-    .replace(/[\u2010-\u2015\u2212]/gu, '-')
-    .replace(/\s+/gu, ' ')
-    .trim();
-  let end = loose.length;
-  while (FINAL.includes(loose.charAt(end - 1)) && end > 0) end -= 1;
-  return takeStart(loose, end).trim();
-}
-
-/** What may end a line. */
-const FINAL = '.。!！;；,，:：…';
 
 /** New lines as they should have been: a heading where it belongs, one line each, with a bullet. */
 function repairAdded(

@@ -1,6 +1,5 @@
 import { SIGNALS } from '../schemas/dreams.ts';
-import { isStopWord } from '../search/text/english.ts';
-import { takeStart } from '../encoding/take-text.ts';
+import { shareOf } from './alike.ts';
 import { newTexts } from './guards.ts';
 import { findQuestions, findUnfounded, groupOf } from './proof.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
@@ -14,7 +13,14 @@ import { toSaid, withoutTimes } from './note-times.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
 import { hasNegation, isSensitive, modalsOf, saysChange } from '../values/words.ts';
-import { groundsOf, type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
+import {
+  groundsOf,
+  hasNothingInCommon,
+  type LocatedOperation,
+  type Row,
+  type Workspace,
+} from './workspace.ts';
+import { toBare } from './loose-text.ts';
 
 /** What whoever decides on an operation is shown of it. */
 export type Signal = (typeof SIGNALS)[number];
@@ -111,6 +117,7 @@ const FINDERS: Record<Signal, Finder> = {
   other_subject: ({ located, subjects }) => {
     // An entry of the catalog is about its file.
     if (located.operation.kind === 'index') return false;
+    if (located.operation.kind === 'reword' && hasNothingInCommon(located)) return true;
     const named = [...located.remove, ...linesOf(located)].map((row) => subjects.ofRow(row));
     const { add } = located.operation;
     if (add !== null && located.place !== null) {
@@ -195,27 +202,6 @@ function* isReplaced(
   const isOfSame =
     shareOf(row.text, said) > 0 || located.sources.some((one) => before.isInSection(one, row));
   return isPaired && isOfSame && (saysChange(said, around) || shareOf(row.text, said) >= 0.5);
-}
-
-/** The words of a text by which it is compared with another: without those of two letters, cut to their stem. */
-function stemsOf(text: string): string[] {
-  const folded = fold(text);
-  const words = folded.match(/[\p{L}\p{M}]{3,}/gu) ?? [];
-  const runs = words.flatMap((word) =>
-    /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word)
-      ? Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2))
-      : [takeStart(word, STEM)],
-  );
-  return runs.filter((word) => !isStopWord(word));
-}
-
-const STEM = 5;
-
-/** Which part of the words of a text another one has. */
-function shareOf(text: string, other: string): number {
-  const own = stemsOf(text);
-  const known = new Set(stemsOf(other));
-  return own.length === 0 ? 0 : own.filter((word) => known.has(word)).length / own.length;
 }
 
 function repeats(text: string, said: string): boolean {

@@ -5,7 +5,8 @@ import { readWords } from '../search/text/words.ts';
 import { isOpener } from '../values/sentence-starters.ts';
 import { isTopic, relationOf } from '../values/words.ts';
 import { parseInboxLine } from './inbox-line.ts';
-import { type Row, toBare, type Workspace } from './workspace.ts';
+import type { Row, Workspace } from './workspace.ts';
+import { toBare } from './loose-text.ts';
 import { fold } from '../values/fold.ts';
 import { takeStart } from '../encoding/take-text.ts';
 

@@ -13,31 +13,12 @@ import {
 } from './markdown.ts';
 import { type EditOperation, FACT_PATH, type LineRef, OPERATION_CHARACTERS } from './operations.ts';
 import { toPromptLine } from './prompt-text.ts';
+import { sharesWord } from './alike.ts';
+import type { EditedFile, EditedMemory } from './edited-memory.ts';
+import { toBare } from './loose-text.ts';
 import { isTranscript } from './transcript.ts';
 import { belowUser } from '../files/paths.ts';
 import { readSurroundings } from '../values/language.ts';
-
-/** A memory file as the engine gets it. */
-export interface EditedFile {
-  /** Virtual. */
-  path: string;
-  /** 0 for a file that an operation creates. */
-  version: number;
-  content: string;
-  /** When each line was written, in milliseconds; absent where it is not known. */
-  times?: readonly number[];
-  /** The numbers of the lines that the model is shown; absent for all. */
-  shown?: ReadonlySet<number>;
-}
-
-/** What operations are located in. */
-export interface EditedMemory {
-  files: readonly EditedFile[];
-  /** The paths of all files of the user. */
-  paths: ReadonlySet<string>;
-  /** The fact of `memory_remember`. */
-  fact?: string;
-}
 
 /** A line of a file, also after it was removed. */
 export interface Row {
@@ -446,7 +427,8 @@ export class Workspace {
     });
   }
 
-  *#find({ path, line, text }: LineRef): Generator<null, Row | LocateFault> {
+  *#find({ path, line, text, fault }: LineRef): Generator<null, Row | LocateFault> {
+    if (fault !== undefined) return { status: 'dropped', why: fault };
     const rows = this.#files.get(path)?.rows;
     if (rows === undefined)
       return { status: 'dropped', why: 'A file that it names was not shown to the model.' };
@@ -603,18 +585,27 @@ function toForm(line: string, replaced: Row): string {
   return `${indent}${isItem(line) ? '' : bullet}${line}`;
 }
 
-/** The text of a line without its bullet. */
-export function toBare(text: string): string {
-  return text
-    .trim()
-    .replace(/^(?:[-*+•]|\d{1,9}[.)])\s+/, '')
-    .trim();
-}
-
 /** The lines of memory, and of the fact, that an operation's new lines are made of, each once. */
 export function groundsOf({ remove, sources }: LocatedOperation): string {
   const texts = [...remove, ...sources].map(({ text, madeOf }) => madeOf ?? text);
   return [...new Set(texts.flatMap((text) => text.split('\n')))].join('\n');
+}
+
+/**
+ * Whether new lines are to take the place of lines that the model named by their ids alone, and have no word
+ * or number in common with one of them; nor does the fact.
+ */
+export function hasNothingInCommon({
+  operation,
+  remove,
+  sources,
+  lines,
+}: LocatedOperation): boolean {
+  const isUnquoted = operation.remove.some(({ isUnquoted }) => isUnquoted === true);
+  if (!isUnquoted || lines.length === 0) return false;
+  const fact = sources.filter(({ path }) => path === FACT_PATH).map(({ text }) => text);
+  const said = [...lines, ...fact].join('\n');
+  return remove.some(({ text }) => !sharesWord(text, said));
 }
 
 function toTitles(headings: readonly LineHeading[]): string[] {

@@ -46,6 +46,7 @@ export const REPAIRS = [
   'line',
   'source',
   'space',
+  'beside',
 ] as const;
 
 /** The states of an operation of a run. */

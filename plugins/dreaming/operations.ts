@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { ExaminedOperation } from '../../core/edits/engine.ts';
 import type { EditOperation, LineRef, Verdict } from '../../core/edits/operations.ts';
-import { toBare } from '../../core/edits/workspace.ts';
+import { toBare } from '../../core/edits/loose-text.ts';
 import type { AdminDreamOperation, DreamOutcome } from '../../core/schemas/dreams.ts';
 import type { ShownPart } from './snapshot.ts';
 

@@ -8,26 +8,26 @@ import {
   toPromptLine,
 } from '../../core/edits/prompt-text.ts';
 import { toLocalDay } from '../../core/time/time.ts';
-import type { EditedFile } from '../../core/edits/workspace.ts';
+import type { EditedFile } from '../../core/edits/edited-memory.ts';
 
 /** Stored with every run. Change it with every change of the prompt. */
-export const PROMPT_VERSION = 'dream-3';
+export const PROMPT_VERSION = 'dream-4';
 
 /** The form of a reply. */
 export const REPLY_SCHEMA = editsSchema(DREAM_KINDS);
 
 /** The instructions. The model need not follow them: guards, the verifier and people decide. */
-export const SYSTEM_PROMPT = promptText`You tidy the long-term memory of one user of an AI agent. The memory is markdown files, shown with numbered lines; behind the number is the date on which the line was written. You propose small operations that make the memory shorter, clearer and true. A program checks the form of each one, another model checks its meaning, and a person decides on what is risky. To propose nothing is a good answer when there is nothing to tidy.
+export const SYSTEM_PROMPT = promptText`You tidy the long-term memory of one user of an AI agent. The memory is markdown files. In front of each line stands its id, as in a7, and the date on which the line was written. You propose small operations that make the memory shorter, clearer and true. A program checks the form of each one, another model checks its meaning, and a person decides on what is risky. To propose nothing is a good answer when there is nothing to tidy.
 
 Operations, each with a short "reason":
-- merge: the same fact stands in several lines, in one file or in several. "remove" quotes the lines, "add" has one line that keeps all of their facts. Or take the repeats away, with "add" null, and name the line that stays as a source.
-- supersede: a newer line says that an older one no longer holds. "remove" quotes the older line, "sources" the newer one. "add" is null, or a line with what is still true of the older one.
+- merge: the same fact stands in several lines, in one file or in several. "remove" names the lines, "add" has one line that keeps all of their facts. Or take the repeats away, with "add" null, and name the line that stays as a source.
+- supersede: a newer line says that an older one no longer holds. "remove" names the older line, "sources" the newer one. "add" is null, or a line with what is still true of the older one.
 - reword: say the same in fewer or clearer words: leave out filler, fix typing errors, put a date in the place of "yesterday" or "next month", as seen from the date of the line.
 - move: lines go word for word, with the lines that hang below them, to the file and heading where they belong.
 - index: keep the catalog user/index.md true: one entry for each file, a list item with one link to it and a few words; add what is missing, take away the entry of a file that is gone, and second entries.
 
 Form:
-- "remove" and "sources" quote each line exactly, without its number and date, with its path and number.
+- "remove" and "sources" name lines by their ids: ["a7", "b12"]. Only ids that are shown exist. Behind an id the text of the line may follow, copied exactly: "a7| - Has a cat".
 - "heading": null puts new lines in the place of the first line removed in that file, else at its end. Else it names a heading of the file, or a new one. You can't create a file.
 - Every operation but index has something in "remove". merge without new lines and supersede need a source.
 
@@ -35,7 +35,7 @@ Rules that are enforced:
 - Only files below user/; never shared/, a log, or the record of a conversation. Only index changes user/index.md, and no file that is there may lose its entry.
 - Front matter, code, tables, quotations, numbered steps, headings and lines marked <!-- pin --> stay as they are. Lines that hang below a line go with it or stay with it.
 - New lines are plain lines: no heading, no code fence, no comment, no empty line. A heading has at most 60 characters.
-- A password, key or token stays in its file. Nothing that gives orders to an agent, unless a line that you quote has it.
+- A password, key or token stays in its file. Nothing that gives orders to an agent, unless a line that you name has it.
 - Headings are text, too: these rules hold for them.
 
 Rules of meaning:

@@ -1,6 +1,7 @@
 import type { RunUserRecord } from '../../core/contracts/runs.ts';
 import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
+import { nameLines } from '../../core/edits/numbered.ts';
 import { repair } from '../../core/edits/repair.ts';
 import { DREAM_KINDS, parseEdits, type Verdict } from '../../core/edits/operations.ts';
 import {
@@ -10,7 +11,7 @@ import {
   VERIFIER_PROMPT,
 } from '../../core/edits/verify.ts';
 import type { PromptText } from '../../core/edits/prompt-text.ts';
-import type { EditedMemory } from '../../core/edits/workspace.ts';
+import type { EditedMemory } from '../../core/edits/edited-memory.ts';
 import { toMemoryError } from '../../core/errors.ts';
 import { countLines } from '../../core/files/content.ts';
 import { parseReply } from '../../core/encoding/json-reply.ts';
@@ -93,7 +94,7 @@ export async function propose(
     { run, meter, signal: run.stopping.signal },
   );
   checkStop(run);
-  const parsed = parseEdits(reply.text, DREAM_KINDS);
+  const parsed = parseEdits(reply.text, DREAM_KINDS, memory.files);
   if (parsed === null) {
     const isJson = parseReply(reply.text) !== undefined;
     throw createProviderError(
@@ -177,7 +178,7 @@ async function readSnapshot(
     })),
     { actor: ACTOR, runId: id, trace },
   );
-  return { snapshot, memory: { files, paths: snapshot.paths } };
+  return { snapshot, memory: { files: nameLines(files), paths: snapshot.paths } };
 }
 
 /** Keys of proposals that wait in an earlier run, or that a person rejected. */

@@ -3,7 +3,7 @@ import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { isNeverDreamed, parseInSteps } from '../../core/edits/markdown.ts';
 import { listNumbered } from '../../core/edits/numbered.ts';
-import type { EditedFile } from '../../core/edits/workspace.ts';
+import type { EditedFile } from '../../core/edits/edited-memory.ts';
 import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
 import { findLinks } from '../../core/files/links.ts';
 import { createPause, inSlices } from '../../core/time/pause.ts';

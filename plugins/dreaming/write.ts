@@ -9,7 +9,7 @@ import {
   type ExaminedOperation,
 } from '../../core/edits/engine.ts';
 import { isNeverDreamed } from '../../core/edits/markdown.ts';
-import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
+import type { EditedFile, EditedMemory } from '../../core/edits/edited-memory.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { DREAM_LOG, toLogged } from './dream-log.ts';
 import type { WrittenOperations } from './life-cycle.ts';

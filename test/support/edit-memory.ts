@@ -1,9 +1,10 @@
 import { examineInSteps, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { GUARDS } from '../../core/edits/guards.ts';
+import { nameLines } from '../../core/edits/numbered.ts';
 import { repairLines, repairPaths } from '../../core/edits/repair.ts';
 import { atOnce } from '../../core/time/pause.ts';
 import { DREAM_KINDS, parseEdits, REMEMBER_KINDS } from '../../core/edits/operations.ts';
-import type { EditedMemory } from '../../core/edits/workspace.ts';
+import type { EditedMemory } from '../../core/edits/edited-memory.ts';
 
 export const EDIT_LIMITS = { maxFileBytes: 262_144, mayCreate: true };
 
@@ -22,8 +23,12 @@ export function memoryOf(
   return { files: edited, paths, ...(fact === undefined ? {} : { fact }) };
 }
 
-/** A line as a model quotes it: `user/a.md: - text`, or with its number `user/a.md:3: - text`. */
-function line(quoted: string): object {
+/**
+ * A line as a model names it: by its id, `a3` or `a3| - text`, or quoted, `user/a.md: - text`, or with its number
+ * `user/a.md:3: - text`.
+ */
+function line(quoted: string): object | string {
+  if (/^[a-z]+\d+(?:$|[ |])/i.test(quoted)) return quoted;
   const [, path = '', number, text = ''] = /^([^:]+):(\d+)?:? (.*)$/s.exec(quoted) ?? [];
   return { path, line: Number(number ?? 0), text };
 }
@@ -48,7 +53,8 @@ export function examineAll(
   off: readonly string[] = [],
 ): ExaminedOperation[] {
   const kinds = memory.fact === undefined ? DREAM_KINDS : REMEMBER_KINDS;
-  const parsed = parseEdits(JSON.stringify({ operations }), kinds)?.operations ?? [];
+  const shown = nameLines(memory.files);
+  const parsed = parseEdits(JSON.stringify({ operations }), kinds, shown)?.operations ?? [];
   const guards = Object.fromEntries(Object.entries(GUARDS).filter(([name]) => !off.includes(name)));
   const mended = atOnce(repairLines(repairPaths(parsed, memory), memory));
   return atOnce(examineInSteps(memory, mended, { limits: EDIT_LIMITS, guards }));

@@ -7,7 +7,7 @@ import {
 } from '../../edits/engine.ts';
 import { INDEX_PATH } from '../../edits/guards.ts';
 import type { EditOperation } from '../../edits/operations.ts';
-import type { EditedMemory } from '../../edits/workspace.ts';
+import type { EditedMemory } from '../../edits/edited-memory.ts';
 import { findLinks } from '../../files/links.ts';
 import { listSections } from '../../markdown/sections.ts';
 import { readStructure } from '../../markdown/structure.ts';

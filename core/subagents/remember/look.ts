@@ -2,8 +2,9 @@ import type { FileKey } from '../../contracts/records.ts';
 import type { ListedFile, ToolCall } from '../../contracts/tool.ts';
 import { INDEX_PATH } from '../../edits/guards.ts';
 import { toCountedLines } from '../../edits/markdown.ts';
+import { nameLines } from '../../edits/numbered.ts';
 import type { EditOperation } from '../../edits/operations.ts';
-import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
+import type { EditedFile, EditedMemory } from '../../edits/edited-memory.ts';
 import { MemoryError } from '../../errors.ts';
 import { countLines } from '../../files/content.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
@@ -99,7 +100,7 @@ export async function look(
     show(await readFile(deps, path, call));
   }
   const paths = new Set([...listed.map(({ path }) => path), ...shown.keys()]);
-  return { files: [...shown.values()], paths, fact, isPartial };
+  return { files: nameLines([...shown.values()]), paths, fact, isPartial };
 }
 
 /** The files that have the words of a fact, by these alone; nobody is shown them. */
@@ -158,7 +159,7 @@ export async function lookUp(
     const isSame = version === file.version && deps.hidden?.path !== path;
     known.set(path, isSame ? { ...file, times } : file);
   }
-  return { ...memory, paths, files: [...known.values()] };
+  return { ...memory, paths, files: nameLines([...known.values()]) };
 }
 
 /** The same files as they are now, and those that operations wanted to create. */

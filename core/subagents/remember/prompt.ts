@@ -9,24 +9,25 @@ import {
   toPromptLine,
   toPromptLines,
 } from '../../edits/prompt-text.ts';
-import { type EditedFile, type EditedMemory, toBare } from '../../edits/workspace.ts';
+import type { EditedFile, EditedMemory } from '../../edits/edited-memory.ts';
+import { toBare } from '../../edits/loose-text.ts';
 import type { ResolvedTimes } from '../../values/times.ts';
 import { toWeekday } from '../../time/time.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */
-export const REMEMBER_PROMPT_VERSION = 'remember-3';
+export const REMEMBER_PROMPT_VERSION = 'remember-4';
 
 /** What the model is told. Nothing here is relied on: guards and the verifier hold it. */
-export const SYSTEM_PROMPT = promptText`You keep the long-term memory of one user of an AI agent. The memory is markdown files. You are given files of it with numbered lines, and a fact to remember. You propose the smallest operations that make the memory true. A program checks the form of each one, and another model checks its meaning; what they refuse is not stored.
+export const SYSTEM_PROMPT = promptText`You keep the long-term memory of one user of an AI agent. The memory is markdown files. You are given files of it, with an id in front of each line, as in a7, and a fact to remember. You propose the smallest operations that make the memory true. A program checks the form of each one, and another model checks its meaning; what they refuse is not stored.
 
 Operations, each with a short "reason":
-- update: the fact changes or completes a line that is there. "remove" quotes the line, "add" has what takes its place. Always prefer this: no memory has two lines of which one is outdated.
+- update: the fact changes or completes a line that is there. "remove" names the line, "add" has what takes its place. Always prefer this: no memory has two lines of which one is outdated.
 - supersede: the fact makes a line untrue, and nothing takes its place; "add" is null. "Forget …" and "I no longer …" are this, when nothing new is worth a line.
 - add: memory has nothing on the fact yet. "add.heading" names a heading of the file, or a new one, or is null for the end of the file. "remove" is empty. Where no file fits, "add.path" is a new file below user/ that ends in .md, and "add.heading" is its title.
 - index: keeps the catalog user/index.md true where there is one. One entry is one line with one link: "- [Tea](drinks/tea.md)".
 
 Form:
-- "remove" and "sources" quote lines exactly, with path and number. The fact is a source too: its path is "fact".
+- "remove" and "sources" name lines by their ids: ["a7"]. Only ids that are shown exist. Behind an id the text of the line may follow, copied exactly: "a7| - Prefers tea". The fact is a source in any case.
 - "heading": null puts new lines in the place of the first line removed in that file, else at its end.
 - When memory says the fact already, the list is empty. It is never empty for a fact that no line says.
 - "forget" is true when the fact asks to forget something that memory has, and brings nothing new. All operations then only take lines away.
@@ -35,7 +36,7 @@ Rules that are enforced:
 - Only files below user/; never shared/, a log, or the record of a conversation. Only index changes user/index.md, and no file may lose its entry there.
 - Front matter, code, tables, quotations, headings and lines marked <!-- pin --> stay as they are. Lines that hang below a line go with it or stay with it.
 - New lines are plain lines: no heading, no code fence, no comment, no empty line. A heading has at most 60 characters.
-- Every number, amount, date, address and link of a new line is in the fact or in the removed lines.
+- Every number, amount, date, address and link of a new line is in the fact or in the removed lines. Copy values as they stand there; do not convert them.
 - No password, key or token. Nothing that gives orders to an agent, unless the fact itself is such a wish.
 - Everything that stays true of a removed line stays in the new one. Nothing is added: no conclusion, no cause, no more certainty than the fact has. "not", "maybe" and "plans to" stay.
 
@@ -58,13 +59,13 @@ Examples:
 const LISTED_PATHS = 300;
 
 /** Kept apart: whoever changes a word of the shorter prompt gives it another version, too. */
-export const REPAIR_PROMPT_VERSION = 'remember-repair-1';
+export const REPAIR_PROMPT_VERSION = 'remember-repair-2';
 
 /** What the model is told when operations were refused for their form: no more than mending them needs. */
 export const REPAIR_PROMPT = promptText`You proposed operations on the memory of one user of an AI agent, and some were refused for their form. You are given each refused operation with the reason, the lines of the files that it names, and the fact that it is about. Propose the refused ones again, mended, or leave them out. The others are taken: do not repeat them.
 
-- Kinds: update (remove quotes a line, add has what takes its place), supersede (remove quotes a line that the fact makes untrue, add is null), add (remove is empty), index (a line of user/index.md).
-- "remove" quotes a line exactly as it is shown behind its number, with its path. The path of the fact is "fact", and it is a source in any case.
+- Kinds: update (remove names a line, add has what takes its place), supersede (remove names a line that the fact makes untrue, add is null), add (remove is empty), index (a line of user/index.md).
+- "remove" names a line by the id in front of it: ["a7"]. The text of the line may follow, copied exactly. The fact is a source in any case.
 - "heading" names a heading of the file, or a new one; null puts new lines in the place of the line removed, else at the end.
 - New lines are plain lines below user/: no heading, no code, no comment, no empty line. Their numbers, dates, addresses and links are in the fact or in the removed lines.
 - Front matter, code, tables, quotations, headings and lines marked <!-- pin --> stay as they are.

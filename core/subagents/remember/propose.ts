@@ -43,7 +43,10 @@ interface Reply {
  */
 export async function propose(session: Session): Promise<Proposal> {
   const { shown } = session;
-  const first = await ask(session, SYSTEM_PROMPT, toPrompt(shown, session.question));
+  const first = await ask(session, shown, {
+    system: SYSTEM_PROMPT,
+    prompt: toPrompt(shown, session.question),
+  });
   const proposal = await examineReply(session, shown, first.parsed);
   const isGood = proposal.malformed === 0 && !proposal.examined.some(isFaulty);
   if (first.parsed !== null && isGood) return proposal;
@@ -63,7 +66,11 @@ export async function propose(session: Session): Promise<Proposal> {
   return { ...mended, isForget: mended.isForget || proposal.isForget };
 }
 
-async function ask(session: Session, system: PromptText, prompt: PromptText): Promise<Reply> {
+async function ask(
+  session: Session,
+  { files }: SeenMemory,
+  { system, prompt }: { system: PromptText; prompt: PromptText },
+): Promise<Reply> {
   const { deps, kinds } = session;
   const text = await deps.model.ask(
     {
@@ -76,7 +83,7 @@ async function ask(session: Session, system: PromptText, prompt: PromptText): Pr
     },
     toAskOptions(session),
   );
-  return { text, parsed: parseEdits(text, kinds) };
+  return { text, parsed: parseEdits(text, kinds, files) };
 }
 
 /** Mends what can be mended, reads the files that operations name, and examines them. */
@@ -106,7 +113,7 @@ async function askAgain(
   const { question } = session;
   if (parsed === null) {
     const again = toPrompt(memory, question, { isRepeated: true });
-    return (await ask(session, SYSTEM_PROMPT, again)).parsed;
+    return (await ask(session, memory, { system: SYSTEM_PROMPT, prompt: again })).parsed;
   }
   const refused: RefusedOperation[] = [
     ...examined.filter(isFaulty).map(({ operation, fault }) => ({
@@ -122,7 +129,7 @@ async function askAgain(
   ].map((one) => ({ ...one, given: toPromptLine(quoteOperation(text, one.number)) }));
   const mark = session.toMark('remember', memory);
   const prompt = toRepairPrompt(memory, { ...question, mark }, refused);
-  return (await ask(session, REPAIR_PROMPT, prompt)).parsed;
+  return (await ask(session, memory, { system: REPAIR_PROMPT, prompt })).parsed;
 }
 
 /**

@@ -6,7 +6,7 @@ import { type EditKind, REMEMBER_KINDS } from '../../edits/operations.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
 import { nameSecret } from '../../screening/detect.ts';
 import type { Screening } from '../../screening/screening.ts';
-import type { EditedMemory } from '../../edits/workspace.ts';
+import type { EditedMemory } from '../../edits/edited-memory.ts';
 import type { Files } from '../../files/files.ts';
 import type { Idempotency } from '../../files/idempotency.ts';
 import type { Revisions } from '../../history/revisions.ts';

@@ -40,7 +40,7 @@ export function factAt(n: number): string {
 }
 
 function correct(prompt: string): object {
-  const [, line, oldText] = /^(\d+)\| (- Prefers (?:tea|coffee)\.)$/m.exec(prompt) ?? [];
+  const [, line, oldText] = /^[a-z]+(\d+)\| (- Prefers (?:tea|coffee)\.)$/m.exec(prompt) ?? [];
   const drink = /user prefers (\w+)\./.exec(prompt)?.[1];
   const lines = [`- Prefers ${drink}.`];
   if (oldText === undefined || oldText === lines[0]) return { operations: [] };

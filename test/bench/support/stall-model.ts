@@ -64,7 +64,7 @@ interface Shown {
 function readPrompt(prompt: string): Shown {
   const fact = /<fact-\w+>\n([\s\S]*)\n<\/fact-/.exec(prompt)?.[1] ?? '';
   const path = /<file-\w+ path="([^"]+)"/.exec(prompt)?.[1] ?? 'user/notes.md';
-  const lines = [...prompt.matchAll(/^(\d+)\| (.*)$/gm)].map(
+  const lines = [...prompt.matchAll(/^[a-z]+(\d+)\| (.*)$/gm)].map(
     ([, line, text = '']): [number, string] => [Number(line), text],
   );
   return { fact, path, lines };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applyEdits, type ExaminedOperation } from '../../../core/edits/engine.ts';
-import type { EditedMemory } from '../../../core/edits/workspace.ts';
+import type { EditedMemory } from '../../../core/edits/edited-memory.ts';
 import { edit, EDIT_LIMITS, examineAll, memoryOf } from '../../support/edit-memory.ts';
 
 const A = 'user/a.md';

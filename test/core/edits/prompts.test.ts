@@ -20,11 +20,11 @@ const hash = (text: string) => createHash('sha256').update(text).digest('hex').s
 describe('a prompt', () => {
   // When this fails, a word was changed: give the prompt its next version, then the new hash.
   it.each([
-    [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-3 486710f8e349'],
-    [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-3 ef7d36df881b'],
+    [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-4 b92139707726'],
+    [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-4 862bc113fd78'],
     [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-3 843b47bf7bdc'],
     [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],
-    [REPAIR_PROMPT_VERSION, REPAIR_PROMPT, 'remember-repair-1 a2d3e10e447a'],
+    [REPAIR_PROMPT_VERSION, REPAIR_PROMPT, 'remember-repair-2 643bf99aa2a5'],
     [LINES_PROMPT_VERSION, LINES_PROMPT, 'context-lines-1 ff9190ecf069'],
   ])('%s has another version when a word of it changes', (version, text, expected) => {
     expect(`${version} ${hash(text)}`).toBe(expected);

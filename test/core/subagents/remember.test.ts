@@ -80,7 +80,7 @@ describe('memory_remember', () => {
     service.says(() => proposes());
     await service.execute('memory_remember', { text: COFFEE });
     const [{ prompt } = { prompt: '' }] = service.asked;
-    expect(prompt).toContain('3| - Prefers tea.');
+    expect(prompt).toContain('\na3| - Prefers tea.');
     expect(prompt).toContain('Zebra keeper');
     expect(prompt).not.toContain('canary');
   });
@@ -516,7 +516,7 @@ describe('memory_remember', () => {
     const [first, second] = service.asked;
     expect(second?.prompt).toContain('operation 1: A quoted line is not in the file.');
     expect(second?.prompt).toContain('Lives in Rome.');
-    expect(second?.prompt).toContain('4| - Lives in Berlin.');
+    expect(second?.prompt).toMatch(/^[a-z]4\| - Lives in Berlin\.$/m);
     expect(second?.prompt).not.toContain('Prefers coffee.');
     expect(second?.prompt).not.toContain('canary');
     expect(first?.prompt).toContain('canary');
@@ -808,7 +808,7 @@ describe('memory_remember', () => {
       const service = await withLong();
       const { status, text } = await service.execute('memory_remember', { text: COCOA });
       expect(status, text).toBe(200);
-      expect(service.asked[0]?.prompt).toMatch(/^\d+\| - Prefers tea\.$/m);
+      expect(service.asked[0]?.prompt).toMatch(/^a\d+\| - Prefers tea\.$/m);
       expect(service.provider.violations).toEqual([]);
     });
 
