@@ -1,4 +1,5 @@
 import type { CoreConfig } from './config/service.ts';
+import { createExam, type Exam } from './subagents/exam.ts';
 import type { Settings } from './config/settings.ts';
 import type { EmbeddingProgress } from './contracts/admin.ts';
 import type { AuditCaller, Logger, Plugin } from './contracts/plugin.ts';
@@ -66,6 +67,7 @@ export interface Core extends Readonly<AdminParts> {
   readonly filing: Filing;
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
   readonly embeddings: EmbeddingWorker | null;
+  readonly exam: Exam;
   /** See `reembed.ts`. */
   reembed(caller: AuditCaller): Promise<EmbeddingProgress>;
   /** What is configured beside storage, for the status page. */
@@ -122,7 +124,9 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
   const { files, revisions, restores, erasures, spaces, freezes, rewriter, logSize } = memory;
   const access = createAccess(basis, { ready: () => life.ready() });
   const fenceKey = createFenceKey(storage.config);
+  const exam = createExam({ config: storage.config, ...providers, settings, ids, now });
   const { services, filing } = createToolServices(basis, {
+    exam,
     telemetry,
     providers,
     index,
@@ -155,6 +159,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     tools,
     stores,
     fenceKey,
+    exam,
     find: async () => (await options.findPlugins?.(given)) ?? given,
     checkRoutes: (routes) => options.checkRoutes?.(routes),
   });
@@ -194,6 +199,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     indexer,
     filing,
     embeddings,
+    exam,
     reembed: (caller) => reembed({ storage, worker: embeddings, ids }, caller),
     parts: {
       model: providers.model?.model ?? null,

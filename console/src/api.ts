@@ -21,6 +21,7 @@ import type {
   ContentSearchAnswer,
   EraseAnswer,
   EraseRequest,
+  ExamAnswer,
   FreezeRequest,
   ImportedFile,
   ImportSummary,
@@ -190,6 +191,7 @@ export function createApi({
     /** Who asks, and what they may do. */
     rights: () => get<AdminAccessRights>('/v1/admin/me/rights'),
     status: (signal?: AbortSignal) => get<AdminStatus>('/v1/admin/status', {}, signal),
+    examineModels: () => ask<ExamAnswer['job']>('POST', '/v1/admin/model/exam', {}),
     freezes: (signal?: AbortSignal) =>
       get<{ items: AdminFreeze[] }>('/v1/admin/freezes', {}, signal),
     freeze: (body: FreezeRequest) => ask<AdminFreeze>('POST', '/v1/admin/freeze', { body }),

@@ -10,6 +10,7 @@ import { checkDisk } from './doctor/disk.ts';
 import { checkEmbedder } from './doctor/embedder.ts';
 import { checkExporters } from './doctor/exporter.ts';
 import { type Finding, problem, toProblem } from './doctor/finding.ts';
+import { examineModels } from './doctor/exam.ts';
 import { checkModel, checkVerifier } from './doctor/models.ts';
 import { checkMcpSdk, checkPackages } from './doctor/packages.ts';
 import { checkSecrets } from './doctor/secrets.ts';
@@ -23,11 +24,17 @@ const EMBEDDER_LIMIT_MS = 3_600_000;
 /**
  * `memory-service doctor`: checks everything that the service depends on, also while a server runs on
  * the same database, and writes nothing. Exits with code 1 if something that is configured does not
- * work.
+ * work. With `--model` it examines the models instead, and keeps the result.
  */
 export const doctor: Command = {
   summary: 'Check configuration, database, disk, secrets, models, embedder and the rest.',
-  flags: { json: { value: null, summary: 'Print the findings as JSON.' } },
+  flags: {
+    json: { value: null, summary: 'Print the findings as JSON.' },
+    model: {
+      value: null,
+      summary: 'Examine the models instead: can they file facts and judge edits? Costs tokens.',
+    },
+  },
   exitCodes: '0: all that is configured works. 1: something does not.',
   run,
 };
@@ -36,6 +43,7 @@ type Check = readonly [name: string, finding: Promise<Finding>];
 
 async function run(context: CommandContext): Promise<void> {
   const isJson = context.flags.has('json');
+  if (context.flags.has('model')) return await examineModels(context, isJson);
   const findings: ({ check: string } & Finding)[] = [];
   for (const [check, pending] of await startChecks(context)) {
     const finding = await pending;

@@ -280,6 +280,22 @@ export const SETTINGS = {
     env: 'SERVICE_REPLY_TOKENS',
     description: 'Tokens of one reply of the model, those of its reasoning included.',
   },
+  modelContext: {
+    schema: integer(0, 100_000_000),
+    default: 0,
+    env: 'SERVICE_MODEL_CONTEXT',
+    description:
+      'Tokens of a prompt and its reply together; 0: as the provider says, else no limit.',
+    allowed: 'a whole number from 1,024, or 0',
+    check: (tokens) => Number(tokens) === 0 || Number(tokens) >= 1_024,
+  },
+  modelPrompts: {
+    schema: Type.Enum(['auto', 'full', 'short']),
+    default: 'auto',
+    env: 'SERVICE_MODEL_PROMPTS',
+    description: 'Prompts of the model; auto: as its exam says, else short below 8,192 tokens.',
+    allowed: 'auto, full or short',
+  },
   'context.fill': {
     schema: Type.Boolean(),
     default: true,

@@ -16,6 +16,7 @@ export type * from '../schemas/files.ts';
 export type * from '../schemas/freezes.ts';
 export type * from '../schemas/jobs.ts';
 export type * from '../schemas/keys.ts';
+export type * from '../schemas/model-exam.ts';
 export type * from '../schemas/observability.ts';
 export type * from '../schemas/revisions.ts';
 export type { ListAnswer } from '../schemas/shapes.ts';

@@ -8,6 +8,10 @@ import type { JsonSchema } from './tool.ts';
 export interface ModelProvider {
   readonly name: string;
   readonly model: string;
+  /** Where the model is: results of its exam hold for this address. */
+  readonly address?: string;
+  /** Tokens of a prompt and its reply together, where the provider knows; `SERVICE_MODEL_CONTEXT` comes first. */
+  readonly contextTokens?: number;
   generate(request: GenerateRequest): Promise<GenerateResult>;
   /**
    * Whether the provider answers and lists the model, asked for without a reply of the model. `false`:

@@ -100,6 +100,26 @@ export interface HostModels {
   readonly embedder: Embedder | null;
   /** The key of the marks around memory in prompts: the same for all instances. */
   fenceKey(): Promise<Buffer>;
+  /** How the models are asked, and what their exam says of them. */
+  standing(): Promise<ModelStanding>;
+}
+
+/** The prompts of a model. */
+export interface PromptUse {
+  /** `short`: without the examples and rules that a small model can't follow. */
+  form: 'full' | 'short';
+  /** Tokens of a prompt and its reply together; `null` if nobody knows. */
+  contextTokens: number | null;
+}
+
+/** How the models are asked, and what their exam says of them: `null` without one. */
+export interface ModelStanding {
+  model: PromptUse;
+  verifier: PromptUse;
+  /** Whether the model passed at filing facts. */
+  files: boolean | null;
+  /** Whether the verifier passed at judging edits. One that failed is not asked. */
+  judges: boolean | null;
 }
 
 /**

@@ -93,19 +93,22 @@ const added = strictObject({
 
 /**
  * The form of a proposing reply: strict in the way that providers enforce. With `hasForget` the reply
- * says first whether the fact asks to forget something.
+ * says first whether the fact asks to forget something. A short one has neither reasons nor sources.
  */
 export function editsSchema(
   kinds: readonly EditKind[],
-  { hasForget = false }: { hasForget?: boolean } = {},
+  { hasForget = false, isShort = false }: { hasForget?: boolean; isShort?: boolean } = {},
 ): JsonSchema {
-  const operation = strictObject({
-    kind: Type.Unsafe<EditKind>({ type: 'string', enum: [...kinds] }),
-    reason: Type.String({ description: 'One short sentence.' }),
-    remove: Type.Array(line),
-    add: nullable(added),
-    sources: Type.Array(line),
-  });
+  const kind = Type.Unsafe<EditKind>({ type: 'string', enum: [...kinds] });
+  const change = { remove: Type.Array(line), add: nullable(added) };
+  const operation = isShort
+    ? strictObject({ kind, ...change })
+    : strictObject({
+        kind,
+        reason: Type.String({ description: 'One short sentence.' }),
+        ...change,
+        sources: Type.Array(line),
+      });
   const forget = { forget: Type.Boolean({ description: 'The fact asks to forget something.' }) };
   return Type.Object(
     { ...(hasForget ? forget : {}), operations: Type.Array(operation) },

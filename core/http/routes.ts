@@ -8,6 +8,7 @@ import { findPackageRoot } from '../packages/package-root.ts';
 import { accessLogsRoutes } from './routes/access-logs.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { backupRoutes } from './routes/backup.ts';
+import { modelExamRoutes } from './routes/model-exam.ts';
 import { vacuumRoutes } from './routes/vacuum.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
@@ -57,6 +58,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...verifyRoutes(core),
     ...backupRoutes(core),
     ...vacuumRoutes(core),
+    ...modelExamRoutes(core),
     ...retentionRoutes(core),
     ...usersRoutes(core),
     ...spacesRoutes(core),

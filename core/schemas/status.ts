@@ -87,6 +87,16 @@ export const AdminStatus = strictObject({
   verifier: strictObject(part, {
     description: 'The model that judges proposed edits, where it is another one.',
   }),
+  modelExam: strictObject(
+    {
+      files: nullable(Type.Boolean({ description: 'Whether the model passed at filing facts.' })),
+      judges: nullable(
+        Type.Boolean({ description: 'Whether the verifier passed at judging edits.' }),
+      ),
+      text: nullable(text('What that means; null without a model.')),
+    },
+    { description: 'What the exam says; null: not examined.' },
+  ),
   embedder: strictObject({ ...part, progress: nullable(EmbeddingProgress) }),
   exporters: strictObject({
     configured: Type.Boolean(),

@@ -10,6 +10,7 @@ import { assertSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
 import type { Tools } from '../tools/run-tool.ts';
 import type { Basis } from './basis.ts';
+import type { Exam } from '../subagents/exam.ts';
 import type { Memory } from './memory.ts';
 import type { Providers } from './providers.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -23,6 +24,7 @@ interface PluginSetDependencies {
   tools: Tools;
   stores: HostStores;
   fenceKey: () => Promise<Buffer>;
+  exam: Pick<Exam, 'standing'>;
   /** Finds the plugins, once. */
   find: () => Promise<readonly Plugin[]>;
   /** Throws when routes of plugins can't be served. */
@@ -60,7 +62,7 @@ export class PluginSet {
   }
 
   async #setUpOne(plugin: Plugin): Promise<void> {
-    const { basis, telemetry, providers, memory, tools, stores, fenceKey } = this.#deps;
+    const { basis, telemetry, providers, memory, tools, stores, fenceKey, exam } = this.#deps;
     const { storage, settings, screening, log, now, ids } = basis;
     const exporters: Exporters['active'] = telemetry.exporters.active;
     const added: string[] = [];
@@ -82,6 +84,7 @@ export class PluginSet {
         verifier: providers.verifier ?? providers.model,
         embedder: providers.embedder,
         fenceKey,
+        standing: exam.standing,
       }),
       settings: Object.freeze({
         maxFileBytes: settings.limits.maxFileBytes,

@@ -5,6 +5,7 @@ import { createSearch } from '../search/search.ts';
 import { createLineTimes } from '../search/time/line-times.ts';
 import { createReadAt } from '../search/time/read-at.ts';
 import { createContext } from '../subagents/context.ts';
+import type { Exam } from '../subagents/exam.ts';
 import { createModel } from '../subagents/model.ts';
 import { createRemember, type RememberDependencies } from '../subagents/remember.ts';
 import { createFiling, type Filing } from '../subagents/remember/filing.ts';
@@ -21,12 +22,13 @@ interface ToolServicesDependencies {
   index: SearchIndex;
   memory: Pick<Memory, 'files' | 'idempotency' | 'revisions'>;
   fenceKey: () => Promise<Buffer>;
+  exam: Pick<Exam, 'standing'>;
 }
 
 /** Creates what the built-in tools call, and the filing of what `memory_remember` leaves in the inbox. */
 export function createToolServices(
   { storage, settings, screening, log, ids, now }: Basis,
-  { telemetry, providers, index, memory, fenceKey }: ToolServicesDependencies,
+  { telemetry, providers, index, memory, fenceKey, exam }: ToolServicesDependencies,
 ): { services: MemoryServices; filing: Filing } {
   const { timeZone, replyTokens } = settings;
   const { files, idempotency, revisions } = memory;
@@ -65,6 +67,7 @@ export function createToolServices(
           inboxPath: settings.inboxPath,
           screening,
           replyTokens,
+          standing: exam.standing,
         };
   const filing = createFiling({
     remember,
@@ -88,6 +91,7 @@ export function createToolServices(
       lineTimes,
       timeZone,
       replyTokens,
+      standing: exam.standing,
       isFilled: settings.context.fill,
     }),
     remember: remember === null ? null : createRemember(remember, filing),

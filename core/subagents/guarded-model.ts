@@ -16,7 +16,7 @@ import type { ProviderHealth } from '../providers/provider-health.ts';
 const REPLY_LENGTH = 200_000;
 
 /** A provider that is held to its contract, and can always be checked. */
-export type GuardedModel = Required<ModelProvider>;
+export type GuardedModel = ModelProvider & Required<Pick<ModelProvider, 'check'>>;
 
 /**
  * Holds a provider to its contract, whoever wrote it: a reply is a text of at most 200,000
@@ -25,9 +25,13 @@ export type GuardedModel = Required<ModelProvider>;
  * call tells `health` how it went.
  */
 export function guardModel(provider: ModelProvider, health?: ProviderHealth): GuardedModel {
+  const { name, model, address, contextTokens } = provider;
+  const isContext = Number.isSafeInteger(contextTokens) && (contextTokens as number) >= 1_024;
   return {
-    name: provider.name,
-    model: provider.model,
+    name,
+    model,
+    ...(typeof address === 'string' ? { address } : {}),
+    ...(isContext && contextTokens !== undefined ? { contextTokens } : {}),
     async generate(request) {
       const { signal } = request;
       // Whatever a provider throws while it is called is a rejection, too.

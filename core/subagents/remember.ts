@@ -116,8 +116,9 @@ async function rememberNow(
 ): Promise<Remembered> {
   const told = toTold(deps, args, call);
   const context = toShown(told.context ?? null);
-  const shown = await look(deps, { fact: told.fact, context }, call);
-  const session = await openSession(deps, { told, shown, call });
+  const standing = await deps.standing();
+  const shown = await look(deps, { fact: told.fact, context, use: standing.model }, call);
+  const session = await openSession(deps, { told, shown, standing, call });
   const isForget = told.purpose === 'forget';
   const plan: Plan = { ...toPlan(args), memory: shown, isForget };
   const isTimed = session.question.times.phrases.length > 0;
@@ -125,6 +126,8 @@ async function rememberNow(
     ? null
     : await findInInbox(deps, call.userId, { said: { ...told, text: told.fact }, isTimed });
   if (kept !== null) return await write(session, { ...plan, known: [kept] });
+  // Nothing that it proposes would be judged: no model is asked.
+  if (standing.judges === false) return await write(session, { ...plan, refused: [UNJUDGED] });
   let proposal: Proposal;
   try {
     proposal = await propose(session);
@@ -155,7 +158,8 @@ async function keepForLater(
 ): Promise<Remembered> {
   const told = toTold(deps, args, call);
   const memory = await lookByWords(deps, told.fact, call);
-  const session = await openSession(deps, { told, shown: memory, call });
+  const standing = await deps.standing();
+  const session = await openSession(deps, { told, shown: memory, standing, call });
   const answer = await write(session, { ...toPlan(args), memory, isQueued: true });
   if (args.dryRun !== true && answer.filed === 'inbox') {
     filing.wake(call.userId, { fact: told.fact, context: toShown(told.context ?? null) });
@@ -184,6 +188,13 @@ function toPlan({ reason, dryRun = false }: RememberArguments): Omit<Plan, 'memo
     dryRun,
   };
 }
+
+const UNJUDGED: Plan['refused'][number] = {
+  why: 'The model failed its exam at judging edits. An operator sees it in the status.',
+  lines: [],
+  kind: null,
+  named: [],
+};
 
 const NOTHING_TO_FORGET = {
   why: 'The model found no line that the request names.',

@@ -113,6 +113,27 @@ export function renderReference({
           text: verify.VERIFIER_PROMPT,
         },
         {
+          title: 'memory_remember, for a small model',
+          purpose: 'The short form of the first prompt.',
+          source: 'core/subagents/remember/prompt.ts',
+          version: remember.SHORT_PROMPT_VERSION,
+          text: remember.SHORT_PROMPT,
+        },
+        {
+          title: 'Dreaming, for a small model',
+          purpose: 'The short form of the prompt of dreams.',
+          source: 'plugins/dreaming/prompt.ts',
+          version: dream.SHORT_PROMPT_VERSION,
+          text: dream.SHORT_PROMPT,
+        },
+        {
+          title: 'The verifier, for a small model',
+          purpose: 'The short form of the prompt of the verifier.',
+          source: 'core/edits/verify.ts',
+          version: verify.SHORT_VERIFIER_PROMPT_VERSION,
+          text: verify.SHORT_VERIFIER_PROMPT,
+        },
+        {
           title: 'memory_context: searches',
           purpose: 'Plans what else to search for.',
           source: 'core/subagents/context/prompt.ts',

@@ -6,7 +6,7 @@ import type {
 import type { PromptText } from '../../core/edits/prompt-text.ts';
 import { toMemoryError } from '../../core/errors.ts';
 import { toFailure, type ActiveRun } from './run.ts';
-import { estimateTokens } from './tokens.ts';
+import { estimateTokens } from '../../core/edits/prompt-budget.ts';
 
 /** Counts the tokens of a call: an estimate before it, and the difference to that after it. */
 export interface TokenMeter {

@@ -3,6 +3,7 @@ import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { toInterrupted, toProposed, toRunning, toWritten } from './life-cycle.ts';
 import type { RunOperation } from './operations.ts';
+import { PROMPT_VERSION, SHORT_PROMPT_VERSION } from './prompt.ts';
 import { propose, type Proposal } from './propose.ts';
 import {
   type ActiveRun,
@@ -63,8 +64,10 @@ async function makeProposal(
   { settings, deadline }: { settings: DreamSettings; deadline: number },
 ): Promise<Proposal> {
   const { host, breaker } = context;
+  const { form } = (await host.models.standing()).model;
   const started = await updateRun(context, run, ['queued'], (rows) => {
     const next = toRunning(rows, {
+      promptVersion: form === 'short' ? SHORT_PROMPT_VERSION : PROMPT_VERSION,
       now: host.now(),
       model: host.models.model?.model ?? null,
       traceId: run.trace.traceId,

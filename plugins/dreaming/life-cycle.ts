@@ -75,7 +75,12 @@ export function toQueued(
 /** Its turn has come. */
 export function toRunning(
   { user, run }: Rows,
-  { now, model, traceId }: { now: number; model: string | null; traceId: string },
+  {
+    now,
+    model,
+    promptVersion,
+    traceId,
+  }: { now: number; model: string | null; promptVersion: string; traceId: string },
 ): Rows {
   return {
     run: {
@@ -83,6 +88,7 @@ export function toRunning(
       state: 'running',
       startedAt: now,
       model,
+      promptVersion,
     },
     user: run.dryRun ? user : { ...user, status: 'running' },
   };

@@ -1,3 +1,4 @@
+import type { ModelStanding, PromptUse } from '../../core/contracts/plugin.ts';
 import type { RunUserRecord } from '../../core/contracts/runs.ts';
 import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
@@ -8,7 +9,7 @@ import {
   parseVerdicts,
   toVerifierPrompt,
   VERDICTS_SCHEMA,
-  VERIFIER_PROMPT,
+  verifierPrompt,
 } from '../../core/edits/verify.ts';
 import type { PromptText } from '../../core/edits/prompt-text.ts';
 import type { EditedMemory } from '../../core/edits/edited-memory.ts';
@@ -20,11 +21,12 @@ import { toLineRanges } from '../../core/telemetry/shown-lines.ts';
 import { askModel, type TokenMeter } from './ask.ts';
 import { rejectedKeys } from './life-cycle.ts';
 import { detailsOf, keyOf, type RunOperation } from './operations.ts';
-import { REPLY_SCHEMA, SYSTEM_PROMPT, toPrompt } from './prompt.ts';
+import { REPLY_SCHEMA, systemPrompt, toPrompt } from './prompt.ts';
 import { ACTOR, checkStop, type ActiveRun, type RunContext } from './run.ts';
 import type { DreamSettings } from './settings.ts';
 import { type SnapshotFile, takeSnapshot, type TakenSnapshot } from './snapshot.ts';
-import { estimateTokens, planReply, planTokens, tokensLeft } from './tokens.ts';
+import { estimateTokens, limitReply } from '../../core/edits/prompt-budget.ts';
+import { planReply, planTokens, tokensLeft } from './tokens.ts';
 import { belowUser } from '../../core/plugin.ts';
 
 /** What a run proposes, before anything is written. */
@@ -72,7 +74,12 @@ export async function propose(
   const { host, maxSnapshotTokens } = context;
   const { settings, meter, mode, dryRun } = request;
   const left = tokensLeft(request.user, settings, host.now());
-  const limits = { maxSnapshot: maxSnapshotTokens, maxReply: settings.dream_max_reply_tokens };
+  const standing = await host.models.standing();
+  const limits = {
+    maxSnapshot: maxSnapshotTokens,
+    maxReply: settings.dream_max_reply_tokens,
+    use: standing.model,
+  };
   const tokens = planTokens(left, limits);
   const { snapshot, memory } = await readSnapshot(context, run, request, tokens.snapshot);
   const nothing = { operations: [], malformed: 0, repeated: 0, verifier: null };
@@ -86,7 +93,7 @@ export async function propose(
   const reply = await askModel(
     host.models.model,
     {
-      system: SYSTEM_PROMPT,
+      system: systemPrompt(standing.model),
       prompt: toPrompt(memory.files, prompt),
       schema: REPLY_SCHEMA,
       maxTokens: tokens.reply,
@@ -119,10 +126,18 @@ export async function propose(
   checkStop(run);
 
   const toJudge = examined.filter((one) => one.fault === null && one.class === 'meaning');
-  const verdicts = await askVerifier(context, run, request, { toJudge, memory });
+  const unjudged = whyUnjudged(standing, settings);
+  const verdicts =
+    unjudged === null
+      ? await askVerifier(context, run, request, { toJudge, memory, use: standing.verifier })
+      : null;
   const operations = examined.map((one) => {
-    const said = toJudge.includes(one) ? (verdicts?.get(one.operation.number) ?? 'unsure') : null;
-    return toRunOperation(one, { verdict: said, mode, dryRun });
+    const isJudged = toJudge.includes(one);
+    const said = isJudged ? (verdicts?.get(one.operation.number) ?? 'unsure') : null;
+    const operation = toRunOperation(one, { verdict: said, mode, dryRun });
+    return isJudged && unjudged !== null
+      ? { ...operation, verdict: null, why: unjudged }
+      : operation;
   });
   return {
     snapshot,
@@ -132,6 +147,16 @@ export async function propose(
     repeated: mended.length - fresh.length,
     verifier: verdicts === null ? null : (host.models.verifier?.model ?? null),
   };
+}
+
+/** Why the verifier is not asked, so that operations of class `meaning` wait; `null` if it is. */
+function whyUnjudged(
+  { files, judges }: ModelStanding,
+  { dream_require_exam: isRequired }: Pick<DreamSettings, 'dream_require_exam'>,
+): string | null {
+  if (judges === false) return 'The verifier failed its exam at judging edits.';
+  if (!isRequired || (judges === true && files !== null)) return null;
+  return 'The models have not been examined, and dream_require_exam asks for it.';
 }
 
 function toRunOperation(
@@ -214,21 +239,29 @@ async function askVerifier(
   context: RunContext,
   run: ActiveRun,
   { settings, meter, deadline }: ProposeRequest,
-  { toJudge, memory }: { toJudge: readonly ExaminedOperation[]; memory: EditedMemory },
+  {
+    toJudge,
+    memory,
+    use,
+  }: { toJudge: readonly ExaminedOperation[]; memory: EditedMemory; use: PromptUse },
 ): Promise<Map<number, Verdict> | null> {
   const { host } = context;
   if (toJudge.length === 0 || host.models.verifier === null) return null;
   const mark = await toMark(context, run, { purpose: 'verify', memory, operations: toJudge });
   const prompt = await toVerifierPrompt(toJudge, { mark });
-  const asked = estimateTokens([VERIFIER_PROMPT, prompt]);
-  const maxTokens = planReply(meter.left(), asked, settings.dream_max_reply_tokens);
+  const system = verifierPrompt(use);
+  const asked = estimateTokens([system, prompt]);
+  const most = limitReply(use, settings.dream_max_reply_tokens);
+  // What does not fit into its context, nobody judges.
+  const isTooLong = asked + most > (use.contextTokens ?? Infinity);
+  const maxTokens = isTooLong ? null : planReply(meter.left(), asked, most);
   if (maxTokens === null) return null;
   // Enough time is left after it to write what needs no verdict.
   const patience = AbortSignal.timeout(
     Math.max(1, Math.floor((deadline - performance.now()) * VERIFIER_SHARE)),
   );
   const signal = AbortSignal.any([run.stopping.signal, patience]);
-  const request = { system: VERIFIER_PROMPT, prompt, schema: VERDICTS_SCHEMA, maxTokens };
+  const request = { system, prompt, schema: VERDICTS_SCHEMA, maxTokens };
   try {
     return parseVerdicts(
       (await askModel(host.models.verifier, request, { run, meter, signal })).text,

@@ -1,6 +1,6 @@
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { toBare } from '../../core/edits/workspace.ts';
+import { toBare } from '../../core/edits/loose-text.ts';
 import { belowUser, isUserPath, toUserPath } from '../../core/plugin.ts';
 import type { RunOperation } from './operations.ts';
 

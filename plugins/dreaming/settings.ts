@@ -37,6 +37,9 @@ export const SETTING_SCHEMAS = {
     'Tokens of one reply of a model, with what it thinks.',
   ),
   dream_run_timeout_seconds: integer('dream_run_timeout_seconds', 'How long one run may take.'),
+  dream_require_exam: Type.Boolean({
+    description: 'What needs a verdict waits until the models have been examined.',
+  }),
 };
 
 /** What an operator can change while the service runs. */
@@ -54,6 +57,7 @@ const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_max_tokens_per_user_day: 200_000,
   dream_max_reply_tokens: 32_000,
   dream_run_timeout_seconds: 600,
+  dream_require_exam: false,
 };
 
 /**
@@ -68,6 +72,7 @@ const SAFE_DREAM_SETTINGS: DreamSettings = {
   dream_concurrency: 1,
   dream_mode: 'review',
   dream_max_tokens_per_user_day: MIN_RUN_TOKENS,
+  dream_require_exam: true,
 };
 
 const KEYS = Object.keys(SETTING_SCHEMAS) as (keyof DreamSettings)[];

@@ -16,7 +16,7 @@ import {
   parsePlace,
   type ReadingPlace,
 } from './snapshot-order.ts';
-import { estimateTokens } from './tokens.ts';
+import { estimateTokens } from '../../core/edits/prompt-budget.ts';
 import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
 
 /** Files of a page of the list, which is also the most that a run shows. */

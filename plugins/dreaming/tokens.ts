@@ -1,37 +1,37 @@
+import type { PromptUse } from '../../core/contracts/plugin.ts';
 import type { RunUserRecord } from '../../core/contracts/runs.ts';
+import { limitReply } from '../../core/edits/prompt-budget.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** No run begins with fewer tokens: they are for two replies, the instructions and a page of memory. */
 export const MIN_RUN_TOKENS = 12_000;
 /** Tokens of the instructions and the reply's schema: a generous estimate. */
-const INSTRUCTION_TOKENS = 3_500;
+const INSTRUCTION_TOKENS = { full: 3_500, short: 1_000 } as const;
 /** The fewest tokens for a page of memory, and for a reply. */
 const LEAST_TOKENS = 1_000;
+const LEAST_SNAPSHOT = 300;
 
-/** Divides the tokens that are left into memory to show and a reply, less a part for the verifier. */
+/**
+ * Divides the tokens that are left into memory to show and a reply, less a part for the verifier. Prompt and
+ * reply fit into the context of the model.
+ */
 export function planTokens(
   left: number,
-  { maxSnapshot, maxReply }: { maxSnapshot: number; maxReply: number },
+  { maxSnapshot, maxReply, use }: { maxSnapshot: number; maxReply: number; use: PromptUse },
 ): { snapshot: number; reply: number } {
-  const reply = Math.max(LEAST_TOKENS, Math.min(maxReply, Math.floor(left / 4)));
-  const room = left - 2 * reply - INSTRUCTION_TOKENS;
-  return { reply, snapshot: Math.min(maxSnapshot, Math.max(LEAST_TOKENS, room)) };
+  const most = Math.max(LEAST_TOKENS, Math.min(maxReply, Math.floor(left / 4)));
+  const reply = limitReply(use, most);
+  const instructions = INSTRUCTION_TOKENS[use.form];
+  const fits = (use.contextTokens ?? Infinity) - reply - instructions;
+  const room = Math.min(left - 2 * reply - instructions, fits);
+  return { reply, snapshot: Math.min(maxSnapshot, Math.max(LEAST_SNAPSHOT, room)) };
 }
 
 /** The longest reply that fits after a question, in tokens; `null` if none does. */
 export function planReply(left: number, asked: number, maxReply: number): number | null {
   const reply = Math.min(maxReply, left - asked);
-  return reply < LEAST_TOKENS ? null : reply;
-}
-
-/** Bytes of UTF-8 that a token has at least, on average: English has four, Chinese about three. */
-const BYTES_PER_TOKEN = 3;
-
-/** The tokens of texts: an estimate that is rather too high than too low. */
-export function estimateTokens(texts: readonly string[]): number {
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
+  return reply < Math.min(LEAST_TOKENS, maxReply) ? null : reply;
 }
 
 /** Tokens that the user may still use today; `Infinity` without a limit. */

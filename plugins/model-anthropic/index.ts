@@ -88,6 +88,7 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
   return {
     name: 'anthropic',
     model,
+    address: baseUrl,
     async generate(request) {
       const client = await openOnce();
       return await call(request, async (signal) => {

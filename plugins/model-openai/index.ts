@@ -47,6 +47,8 @@ interface RequestFormat {
   inWords: boolean;
   /** OpenAI's own newer models refuse `max_tokens`, other servers don't know the newer name. */
   limit: 'max_tokens' | 'max_completion_tokens';
+  /** Models that reason refuse any temperature but their own. */
+  isCold: boolean;
 }
 
 /**
@@ -77,6 +79,7 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
     json: 'schema',
     inWords: false,
     limit: isOpenAI ? 'max_completion_tokens' : 'max_tokens',
+    isCold: true,
   };
 
   /** Sends the request in the known format, and in others while the server refuses it. */
@@ -99,7 +102,7 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
         }
         return result;
       } catch (error) {
-        const other = refusals < 3 ? otherFormat(error, format, request) : null;
+        const other = refusals < 4 ? otherFormat(error, format, request) : null;
         if (other === null) throw error;
         format = other;
       }
@@ -109,6 +112,7 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
   return {
     name: 'openai',
     model,
+    address: baseUrl,
     generate: (request) => call(request, (signal) => ask(request, signal)),
     check: (options) =>
       call(options, (signal) =>
@@ -131,7 +135,7 @@ function hasModel(answer: unknown, model: string): boolean {
 function toBody(
   model: string,
   { system, prompt, schema, maxTokens }: GenerateRequest,
-  { json, inWords, limit }: RequestFormat,
+  { json, inWords, limit, isCold }: RequestFormat,
 ): OpenAI.ChatCompletionCreateParamsNonStreaming {
   const isSaid = schema !== undefined && inWords;
   return {
@@ -140,6 +144,7 @@ function toBody(
       { role: 'system', content: isSaid ? askForJson(system, schema) : system },
       { role: 'user', content: prompt },
     ],
+    ...(isCold ? { temperature: 0 } : {}),
     ...(maxTokens === undefined ? {} : { [limit]: maxTokens }),
     ...(schema === undefined || json === 'none' ? {} : FORMS[json](schema)),
   };
@@ -182,6 +187,7 @@ function otherFormat(
   const { reason, status } = toFault(error);
   if (reason !== 'rejected' && status !== 501) return null;
   if (![400, 404, 415, 422, 501].includes(status ?? 0)) return null;
+  if (format.isCold && /temperature/.test(toFault(error).said)) return { ...format, isCold: false };
   if (request.maxTokens !== undefined && isAboutLimit(error)) {
     const limit = format.limit === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
     return { ...format, limit };

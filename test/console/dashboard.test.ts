@@ -2,6 +2,7 @@ import type { Route } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
+import { answerExam } from '../support/exam-model.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import { call, temporaryDatabase } from '../support/service.ts';
 import {
@@ -275,6 +276,29 @@ describe('an answer that fails', () => {
     await visit('/observability');
     await page.getByRole('region', { name: 'Top files' }).getByText('INTERNAL').waitFor();
     await page.getByText('Tool calls').first().waitFor();
+    expectNoProblems(opened);
+  });
+});
+
+describe('the exam of the model', () => {
+  it('is run by a button, and says what to expect', async () => {
+    const provider = await startProviderServer({
+      reply: ({ messages }) => {
+        const prompt = messages.find(({ role }: { role: string }) => role === 'user').content;
+        return JSON.stringify(answerExam(prompt as string, { judge: () => 'keeps' }));
+      },
+    });
+    onTestFinished(() => provider.close());
+    const model = openai({ baseUrl: provider.baseUrl, name: 'scripted', maxRetries: 0 });
+    const opened = await openConsole({ config: { model } });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    await visit('/');
+    const panel = page.getByRole('region', { name: 'Exam of the model' });
+    await panel.getByText('Not examined.').waitFor();
+    await panel.getByRole('button', { name: 'Examine' }).click();
+    await panel.getByText('scripted: 5 of 5').waitFor();
+    await panel.getByText('notice a lost negation').waitFor();
     expectNoProblems(opened);
   });
 });

@@ -1,6 +1,6 @@
 import type { RevisionRecord } from '../../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../../contracts/storage.ts';
-import { toBare } from '../../edits/workspace.ts';
+import { toBare } from '../../edits/loose-text.ts';
 import { MemoryError } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
 import { groupBy } from '../../lists/group-by.ts';

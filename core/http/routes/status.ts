@@ -6,11 +6,13 @@ import { DREAMING } from '../../files/run-names.ts';
 import { toTime } from '../../time/time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
+import { EXAM_PARTS, type ExamPartName, type ModelExam } from '../../schemas/model-exam.ts';
 import { AdminStatus } from '../../schemas/status.ts';
 
 type StatusCore = Pick<
   Core,
   | 'settings'
+  | 'exam'
   | 'storage'
   | 'startedAt'
   | 'parts'
@@ -63,6 +65,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           freezes,
           redactions,
           accessLog,
+          exam,
         ] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),
@@ -75,6 +78,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           core.freezes.list(),
           core.revisions.unfinishedRedactions(),
           core.logSize.read(),
+          core.exam.read(),
         ]);
         return {
           version,
@@ -92,6 +96,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             'verifier',
             'Set SERVICE_VERIFIER_NAME; without it the model judges its own edits.',
           ),
+          modelExam: toExam(exam, parts.model !== null),
           embedder: {
             ...toPart(
               'embedder',
@@ -123,6 +128,17 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       },
     }),
   ];
+}
+
+function toExam({ parts, expect }: ModelExam, hasModel: boolean): AdminStatus['modelExam'] {
+  const passed = (name: ExamPartName) => parts.find(({ part }) => part === name)?.passed ?? null;
+  const unknown = 'Not examined: run memory-service doctor --model.';
+  const words = expect.length === EXAM_PARTS.length ? expect : [...expect, unknown];
+  return {
+    files: passed('files'),
+    judges: passed('judges'),
+    text: hasModel ? words.join(' ') : null,
+  };
 }
 
 function toExporters(items: readonly ExporterState[]): AdminStatus['exporters'] {

@@ -82,7 +82,7 @@ const SEARCHES = 4;
 const SEARCH_LENGTH = 500;
 const SELECTED = 200;
 /** Of a question that is a whole conversation, its end asks. */
-const QUESTION_CHARS = 8_000;
+export const QUESTION_CHARS = 8_000;
 
 /** The paths and some lines of memory, then the question. */
 export function toSearchesPrompt(

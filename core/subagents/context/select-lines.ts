@@ -1,3 +1,5 @@
+import type { ModelStanding } from '../../contracts/plugin.ts';
+import { takeEnd } from '../../encoding/take-text.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
 import type { PromptText } from '../../edits/prompt-text.ts';
@@ -11,6 +13,7 @@ import { type LineTimes, newestOf } from '../../search/time/line-times.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
 import { toLocalDay, toTime } from '../../time/time.ts';
 import type { Model } from '../model.ts';
+import { planPrompt } from '../../edits/prompt-budget.ts';
 import { cutToFit, isSameFile, keepOneVersion, measureRanges, type Range } from './print.ts';
 import {
   type ContextQuestion,
@@ -18,6 +21,7 @@ import {
   LINES_SCHEMA,
   parseLines,
   parseSearches,
+  QUESTION_CHARS,
   SEARCHES_PROMPT,
   SEARCHES_SCHEMA,
   type ShownFile,
@@ -32,6 +36,8 @@ export interface SelectDependencies {
   fenceKey(): Promise<Buffer>;
   /** Tokens of one reply. */
   replyTokens: number;
+  /** How the model is asked. */
+  standing(): Promise<Pick<ModelStanding, 'model'>>;
   /** Of a caller that names none. */
   timeZone: string;
   now: () => number;
@@ -68,6 +74,11 @@ export async function selectLines(
   const until = performance.now() + MODEL_MS;
   if (paths.length === 0) return { shown: [], ranges: [] };
   const key = await deps.fenceKey();
+  const { maxTokens, characters } = planPrompt((await deps.standing()).model, {
+    replyTokens: deps.replyTokens,
+    mostCharacters: SHOWN_CHARS,
+    texts: [SEARCHES_PROMPT, takeEnd(query, QUESTION_CHARS)],
+  });
   const timeZone = call.timeZone ?? deps.timeZone;
   const toQuestion = (shown: readonly ShownFile[]): ContextQuestion => ({
     query,
@@ -81,10 +92,10 @@ export async function selectLines(
   });
   const ask = (asked: { system: PromptText; prompt: PromptText; schema: object }) =>
     model.ask(
-      { ...asked, maxTokens: deps.replyTokens },
+      { ...asked, maxTokens },
       { call, timeoutMs: Math.max(1, Math.round(until - performance.now())) },
     );
-  let seen = await showHits(own, SAMPLE_CHARS, deps.lineTimes);
+  let seen = await showHits(own, Math.min(SAMPLE_CHARS, characters), deps.lineTimes);
   try {
     const sample = seen.map(toShown);
     const planned = await ask({
@@ -95,7 +106,7 @@ export async function selectLines(
     const lists = [own];
     // Without a plan, what the question itself finds is still to be chosen from.
     for (const text of parseSearches(planned) ?? []) lists.push(await request.search(text));
-    seen = await showHits(keepOneVersion(interleave(lists)), SHOWN_CHARS, deps.lineTimes);
+    seen = await showHits(keepOneVersion(interleave(lists)), characters, deps.lineTimes);
     if (seen.length === 0) return { shown: [], ranges: [] };
     const shown = seen.map(toShown);
     const selected = parseLines(

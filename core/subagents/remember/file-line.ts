@@ -47,15 +47,17 @@ export async function fileLine(
     maxWrites: DEFAULT_WRITES,
     purpose: 'inbox' as const,
   };
-  const shown = await look(deps, { fact, context }, call);
-  const session = await openSession(deps, { told, shown, call });
-  let found: Found;
+  const standing = await deps.standing();
+  const shown = await look(deps, { fact, context, use: standing.model }, call);
+  const session = await openSession(deps, { told, shown, standing, call });
+  let found: Found = { proposal: null, accepted: [], refused: [], isDone: false };
+  // Where nobody can judge, the line waits for a dream.
+  if (standing.judges === false) return await write(session, found, line);
   try {
     found = await ask(session, await propose(session), line);
   } catch (error) {
     // Another line may fare better with this model, and the same one later with one that is there.
     if (!isProviderError(error) || isUnreachable(error)) throw error;
-    found = { proposal: null, accepted: [], refused: [], isDone: false };
   }
   return await write(session, found, line);
 }

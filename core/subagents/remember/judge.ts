@@ -5,10 +5,11 @@ import {
   parseVerdicts,
   toVerifierPrompt,
   VERDICTS_SCHEMA,
-  VERIFIER_PROMPT,
+  verifierPrompt,
 } from '../../edits/verify.ts';
 import type { MemoryError } from '../../errors.ts';
 import { createProviderError, isProviderError } from '../../providers/provider-failure.ts';
+import { limitReply } from '../../edits/prompt-budget.ts';
 import { type Refusal, toRefusal } from './answer.ts';
 import { toContext, toOccasion } from './prompt.ts';
 import type { Proposal } from './propose.ts';
@@ -68,13 +69,14 @@ export async function askVerifier(
   memory: Proposal['memory'],
 ): Promise<Map<number, Verdict>> {
   const { deps, question } = session;
+  const { verifier } = session.standing;
   const mark = session.toMark('verify', memory);
   const about = joinPrompt([toOccasion(question), ...toContext(question, mark)]);
   const request = {
-    system: VERIFIER_PROMPT,
+    system: verifierPrompt(verifier),
     prompt: await toVerifierPrompt(operations, { mark, about }),
     schema: VERDICTS_SCHEMA,
-    maxTokens: deps.replyTokens,
+    maxTokens: limitReply(verifier, deps.replyTokens),
   };
   const reply = await deps.verifier.ask(request, toAskOptions(session));
   const verdicts = parseVerdicts(reply, operations);

@@ -1,4 +1,5 @@
 import type { FileKey } from '../../contracts/records.ts';
+import type { PromptUse } from '../../contracts/plugin.ts';
 import type { ListedFile, ToolCall } from '../../contracts/tool.ts';
 import { INDEX_PATH } from '../../edits/guards.ts';
 import { toCountedLines } from '../../edits/markdown.ts';
@@ -14,11 +15,16 @@ import { toScope, toVirtualPath, isUserPath, belowUser } from '../../files/paths
 import type { Revisions } from '../../history/revisions.ts';
 import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
+import { planPrompt } from '../../edits/prompt-budget.ts';
+import { systemPrompt } from './prompt.ts';
+import { splitLines } from '../../files/line-ends.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
 import { takeEnd } from '../../encoding/take-text.ts';
 
 /** What looking into memory works with. */
 export interface LookDependencies {
+  /** Tokens of one reply. */
+  replyTokens: number;
   files: Files;
   revisions: Pick<Revisions, 'lineTimes'>;
   search: FindDependencies;
@@ -38,6 +44,7 @@ const SHOWN_FILES = 20;
 const SHOWN_CHARS = 24_000;
 /** A file up to this length is shown whole, of a longer one the passages that were found. */
 const WHOLE_CHARS = 8_000;
+const SHORT_WHOLE_CHARS = 600;
 const FOUND_PASSAGES = 30;
 /** So many characters from the end of the context are searched for too, because the question is there. */
 const SEARCHED_CONTEXT = 500;
@@ -47,10 +54,11 @@ const NAMED_PATHS = 100;
 /** What the model is shown: the catalog, files that were found, and the rest while there is room. */
 export async function look(
   deps: LookDependencies,
-  { fact, context }: { fact: string; context: string | null },
+  { fact, context, use }: { fact: string; context: string | null; use: PromptUse },
   call: ToolCall,
 ): Promise<SeenMemory> {
   const { files, search } = deps;
+  const wholeChars = use.form === 'short' ? SHORT_WHOLE_CHARS : WHOLE_CHARS;
   const { files: first, nextCursor } = await files.list({ path: 'user/', limit: LISTED }, call);
   const isPartial = nextCursor !== null;
   const catalog = isPartial ? (await files.list({ path: INDEX_PATH, limit: 1 }, call)).files : [];
@@ -68,7 +76,12 @@ export async function look(
     isOpen(toVirtualPath(file)),
   );
   const shown = new Map<string, EditedFile>();
-  let room = SHOWN_CHARS;
+  const texts = [systemPrompt(use), fact, context ?? ''];
+  let room = planPrompt(use, {
+    replyTokens: deps.replyTokens,
+    mostCharacters: SHOWN_CHARS,
+    texts,
+  }).characters;
   const show = (file: EditedFile) => {
     const lines = file.content.split('\n').filter((_line, at) => file.shown?.has(at + 1) ?? true);
     const characters = lines.join('\n').length;
@@ -85,7 +98,8 @@ export async function look(
     if (shown.has(path)) continue;
     const { version } = file;
     const { content, line } = withoutHidden(deps, file.content, path);
-    const found = content.length <= WHOLE_CHARS ? null : toNumbers(hits);
+    const isWhole = content.length <= Math.min(wholeChars, room);
+    const found = isWhole ? null : toNumbers(hits, splitLines(file.content), room);
     const parts = found === null ? {} : { shown: withoutNumber(found, line) };
     if (!show({ path, version, content, ...parts })) continue;
     const lines =
@@ -94,7 +108,7 @@ export async function look(
   }
   await logShown(search, { shown: logged, action: 'find' }, call);
   // Words that nothing has in common may be about the same thing: a small memory is shown whole.
-  const others = listed.filter(({ path, size }) => !shown.has(path) && size <= WHOLE_CHARS);
+  const others = listed.filter(({ path, size }) => !shown.has(path) && size <= wholeChars);
   for (const { path, size } of others.sort(newestFirst)) {
     if (size > room || shown.size >= SHOWN_FILES) break;
     show(await readFile(deps, path, call));
@@ -317,12 +331,18 @@ function byFile(hits: readonly Hit[]): [Hit, ...Hit[]][] {
   return [...groups.values()];
 }
 
-/** The numbers of the lines of the passages that were found. */
-function toNumbers(hits: readonly Hit[]): Set<number> {
+/** The numbers of the lines of the passages that were found, the best first, while there is room. */
+function toNumbers(hits: readonly Hit[], lines: readonly string[], most: number): Set<number> {
   const numbers = new Set<number>();
+  let room = most;
   for (const { passages, passage } of hits) {
     const { startLine = 1, endLine = 0 } = passages[passage] ?? {};
-    for (let line = startLine; line <= endLine; line += 1) numbers.add(line);
+    for (let line = startLine; line <= endLine; line += 1) {
+      if (numbers.has(line)) continue;
+      room -= (lines[line - 1]?.length ?? 0) + 1;
+      if (room < 0) return numbers;
+      numbers.add(line);
+    }
   }
   return numbers;
 }

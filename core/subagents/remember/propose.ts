@@ -8,12 +8,13 @@ import {
 } from '../../edits/operations.ts';
 import { type PromptText, toPromptLine } from '../../edits/prompt-text.ts';
 import { repair, repairPaths } from '../../edits/repair.ts';
+import { limitReply } from '../../edits/prompt-budget.ts';
 import { createProviderError, isProviderError } from '../../providers/provider-failure.ts';
 import { lookUp, type SeenMemory } from './look.ts';
 import {
   REPAIR_PROMPT,
   type RefusedOperation,
-  SYSTEM_PROMPT,
+  systemPrompt,
   toPrompt,
   toRepairPrompt,
 } from './prompt.ts';
@@ -44,8 +45,8 @@ interface Reply {
 export async function propose(session: Session): Promise<Proposal> {
   const { shown } = session;
   const first = await ask(session, shown, {
-    system: SYSTEM_PROMPT,
-    prompt: toPrompt(shown, session.question),
+    system: systemPrompt(session.standing.model),
+    prompt: toPrompt(shown, session.question, session.standing.model),
   });
   const proposal = await examineReply(session, shown, first.parsed);
   const isGood = proposal.malformed === 0 && !proposal.examined.some(isFaulty);
@@ -72,12 +73,13 @@ async function ask(
   { system, prompt }: { system: PromptText; prompt: PromptText },
 ): Promise<Reply> {
   const { deps, kinds } = session;
+  const { model } = session.standing;
   const text = await deps.model.ask(
     {
       system,
       prompt,
-      schema: editsSchema(kinds, { hasForget: true }),
-      maxTokens: deps.replyTokens,
+      schema: editsSchema(kinds, { hasForget: true, isShort: model.form === 'short' }),
+      maxTokens: limitReply(model, deps.replyTokens),
       // A reply that was cut off is of use when it has a whole operation.
       isUsable: (reply) => (parseEdits(reply, kinds)?.operations.length ?? 0) > 0,
     },
@@ -112,8 +114,9 @@ async function askAgain(
 ): Promise<ParsedEdits | null> {
   const { question } = session;
   if (parsed === null) {
-    const again = toPrompt(memory, question, { isRepeated: true });
-    return (await ask(session, memory, { system: SYSTEM_PROMPT, prompt: again })).parsed;
+    const { model } = session.standing;
+    const prompt = toPrompt(memory, question, { ...model, isRepeated: true });
+    return (await ask(session, memory, { system: systemPrompt(model), prompt })).parsed;
   }
   const refused: RefusedOperation[] = [
     ...examined.filter(isFaulty).map(({ operation, fault }) => ({

@@ -1,3 +1,4 @@
+import type { ModelStanding } from '../../contracts/plugin.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
 import type { ExaminedOperation, ExamineOptions } from '../../edits/engine.ts';
 import { createFence } from '../../edits/fence.ts';
@@ -30,6 +31,8 @@ export interface RememberDependencies extends LookDependencies, InboxDependencie
   replyTokens: number;
   /** Masks or refuses a fact before a model sees it. */
   screening: Pick<Screening, 'admitText'>;
+  /** How the models are asked, and what their exam says. */
+  standing(): Promise<ModelStanding>;
   /** The key of the marks around memory in prompts. */
   fenceKey(): Promise<Buffer>;
   /** Of a caller that names none. */
@@ -46,6 +49,7 @@ export interface Session {
   kinds: readonly EditKind[];
   /** Of `performance.now()`: when the models have to be done. */
   until: number;
+  standing: ModelStanding;
   /** What the model is shown of memory. */
   shown: SeenMemory;
   toMark(purpose: 'remember' | 'verify', memory: EditedMemory): PromptText;
@@ -65,7 +69,12 @@ export type Told = Pick<
 /** Reads the fact's words of time, and makes the marks of its prompts. */
 export async function openSession(
   deps: RememberDependencies,
-  { told, shown, call }: { told: Told; shown: SeenMemory; call: ToolCall },
+  {
+    told,
+    shown,
+    standing,
+    call,
+  }: { told: Told; shown: SeenMemory; standing: ModelStanding; call: ToolCall },
 ): Promise<Session> {
   const { fact, speaker, day, purpose } = told;
   const until = performance.now() + MODEL_MS;
@@ -84,15 +93,24 @@ export async function openSession(
     deps,
     call,
     question: { ...told, context, times, mark: toMark('remember', shown) },
-    options: {
-      limits: { maxFileBytes: deps.maxFileBytes, mayCreate: true },
-      dates: toFactDates({ times, day }),
-      guards: { ...GUARDS, fact: createFactGuard({ times, day }), inbox: guardInbox },
-    },
+    options: toExamineOptions({ times, day }, deps.maxFileBytes),
     kinds: purpose === 'forget' ? FORGET_KINDS : REMEMBER_KINDS,
     until,
+    standing,
     shown,
     toMark,
+  };
+}
+
+/** What operations on a fact are examined by. */
+export function toExamineOptions(
+  said: Pick<Question, 'times' | 'day'>,
+  maxFileBytes: number,
+): ExamineOptions {
+  return {
+    limits: { maxFileBytes, mayCreate: true },
+    dates: toFactDates(said),
+    guards: { ...GUARDS, fact: createFactGuard(said), inbox: guardInbox },
   };
 }
 

@@ -9,6 +9,7 @@ import Database from 'better-sqlite3';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { EMBEDDINGS } from '../../support/provider-server/misbehaviour.ts';
 import { type Behaviour, startProviderServer } from '../../support/provider-server/server.ts';
+import { answerExam, type ExamAnswers } from '../../support/exam-model.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
@@ -400,5 +401,42 @@ describe('the doctor', () => {
       state: 'ok',
       text: expect.stringMatching(/^@modelcontextprotocol\/sdk \d/),
     });
+  });
+});
+
+describe('doctor --model', () => {
+  const examined = async (answers: ExamAnswers) => {
+    const server = await startProviderServer({
+      reply: ({ messages }) => {
+        const prompt = messages.find(({ role }: { role: string }) => role === 'user').content;
+        return JSON.stringify(answerExam(prompt as string, answers));
+      },
+    });
+    onTestFinished(() => server.close());
+    return await runCommand({
+      cwd: await temporaryDirectory(),
+      args: ['doctor', '--model'],
+      env: {
+        SERVICE_MODEL_PROVIDER: 'openai',
+        SERVICE_MODEL_BASE_URL: server.baseUrl,
+        SERVICE_MODEL_NAME: 'scripted',
+      },
+    });
+  };
+
+  it('prints the score of the model, time and tokens, and what to expect', async () => {
+    const { code, stdout, stderr } = await examined({});
+    expect([code, stderr.includes('Error')]).toEqual([0, false]);
+    expect(stdout).toMatch(
+      /^openai, scripted: files facts, 5 of 5 with the full prompts, [\d.]+ s, \d+ tokens in, \d+ out$/m,
+    );
+    expect(stdout).toContain('Judges edits: yes (8 of 8).');
+  });
+
+  it('exits with 1 for a model that passes every edit', async () => {
+    const { code, stdout } = await examined({ judge: () => 'keeps' });
+    expect(code).toBe(1);
+    expect(stdout).toContain('  failed to notice a lost negation\n');
+    expect(stdout).toContain('Judges edits: no');
   });
 });

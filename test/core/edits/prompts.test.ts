@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { VERIFIER_PROMPT, VERIFIER_PROMPT_VERSION } from '../../../core/edits/verify.ts';
+import {
+  SHORT_VERIFIER_PROMPT,
+  SHORT_VERIFIER_PROMPT_VERSION,
+  VERIFIER_PROMPT,
+  VERIFIER_PROMPT_VERSION,
+} from '../../../core/edits/verify.ts';
 import {
   LINES_PROMPT,
   LINES_PROMPT_VERSION,
@@ -11,6 +16,8 @@ import {
   REMEMBER_PROMPT_VERSION,
   REPAIR_PROMPT,
   REPAIR_PROMPT_VERSION,
+  SHORT_PROMPT,
+  SHORT_PROMPT_VERSION,
   SYSTEM_PROMPT,
 } from '../../../core/subagents/remember/prompt.ts';
 import * as dream from '../../../plugins/dreaming/prompt.ts';
@@ -23,6 +30,9 @@ describe('a prompt', () => {
     [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-4 b92139707726'],
     [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-4 862bc113fd78'],
     [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-3 843b47bf7bdc'],
+    [dream.SHORT_PROMPT_VERSION, dream.SHORT_PROMPT, 'dream-short-1 8867e194de27'],
+    [SHORT_PROMPT_VERSION, SHORT_PROMPT, 'remember-short-1 af749c80ee4d'],
+    [SHORT_VERIFIER_PROMPT_VERSION, SHORT_VERIFIER_PROMPT, 'verify-short-1 ee21375ac50c'],
     [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],
     [REPAIR_PROMPT_VERSION, REPAIR_PROMPT, 'remember-repair-2 643bf99aa2a5'],
     [LINES_PROMPT_VERSION, LINES_PROMPT, 'context-lines-1 ff9190ecf069'],

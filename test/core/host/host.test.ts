@@ -456,6 +456,13 @@ describe('a plugin that hangs', () => {
         verifier: null,
         embedder: null,
         fenceKey: () => Promise.resolve(Buffer.alloc(32)),
+        standing: () =>
+          Promise.resolve({
+            model: { form: 'full', contextTokens: null },
+            verifier: { form: 'full', contextTokens: null },
+            files: null,
+            judges: null,
+          }),
       },
       tools: core.tools,
       stores: core.stores,

@@ -268,6 +268,7 @@ describe('the settings', () => {
       dream_concurrency: 3,
       dream_mode: 'auto',
       dream_waiting_days: 30,
+      dream_require_exam: false,
       dream_max_tokens_per_user_day: 200_000,
       dream_max_reply_tokens: 32_000,
       dream_run_timeout_seconds: 600,
@@ -365,6 +366,7 @@ describe('the settings', () => {
       dream_max_tokens_per_user_day: 12_345,
       dream_max_reply_tokens: 4_321,
       dream_run_timeout_seconds: 99,
+      dream_require_exam: true,
     };
     await service.admin('PUT', 'dream/config', good);
     for (const spoilt of ['"x"', '-1', 'null', 'not json', '1e99']) {

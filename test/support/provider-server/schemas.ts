@@ -100,6 +100,7 @@ export const checkChat = compileSchema({
       model: text,
       messages: { type: 'array', minItems: 1, items: chatMessage },
       max_tokens: whole,
+      temperature: { type: 'number', minimum: 0, maximum: 1 },
       max_completion_tokens: whole,
       tools: { type: 'array', minItems: 1, maxItems: 128, items: chatTool },
       tool_choice: chatToolChoice,
