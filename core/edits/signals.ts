@@ -1,5 +1,8 @@
+import { takeStart } from '../encoding/take-text.ts';
+import { isStopWord } from '../search/text/english.ts';
 import { SIGNALS } from '../schemas/dreams.ts';
-import { shareOf } from './alike.ts';
+import { shareOf, sharesWord } from './alike.ts';
+import { listPairs } from './listed.ts';
 import { newTexts } from './guards.ts';
 import { findQuestions, findUnfounded, groupOf } from './proof.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
@@ -46,12 +49,17 @@ const FINDERS: Record<Signal, Finder> = {
     const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
     const above = headingsAround(located, before);
     function* findLost(text: string): Generator<null, Specific[]> {
-      const lost = (yield* missingSpecifics(text, left, around)).filter(isOfOther(subjects));
+      const missing = yield* missingSpecifics(text, left, around);
+      // An entry of the catalog loses no name with its words: the file keeps it.
+      const isEntry = located.operation.kind === 'index';
+      const isCounted = isOfOther(subjects);
+      const lost = missing.filter((one) => isCounted(one) && !(isEntry && one.kind === 'name'));
       if (lost.length === 0) return [];
       // A heading above what stays says its numbers; its names too, where it is about the same.
       const more = yield* missingSpecifics(lost.map((one) => one.text).join('\n'), above, around);
       return lost.filter((one) => more.some(({ text: other }) => other === one.text));
     }
+    if (losesPart(located, around)) return true;
     for (const row of located.remove) {
       const said = toSaid(row);
       let lost = yield* findLost(said.text);
@@ -90,7 +98,14 @@ const FINDERS: Record<Signal, Finder> = {
     const stays = textOf(linesOf(located));
     for (const kinds of [modals, parts]) {
       const [was, is, known, left] = [gone, added, groundsOf(located), stays].map(kinds);
-      if ([...(was ?? [])].some((word) => !is?.has(word) && !left?.has(word))) return true;
+      // A plan or a wish ends when its source says that it came true.
+      const isEnded = (word: string) =>
+        located.operation.kind === 'supersede' &&
+        ENDED.has(word) &&
+        left?.size === 0 &&
+        shareOf(gone, stays) >= 0.3;
+      const isLost = (word: string) => !is?.has(word) && !left?.has(word) && !isEnded(word);
+      if ([...(was ?? [])].some(isLost)) return true;
       if ([...(is ?? [])].some((word) => !known?.has(word))) return true;
     }
     if (located.operation.kind === 'supersede') {
@@ -102,10 +117,16 @@ const FINDERS: Record<Signal, Finder> = {
     return gone !== '' && added !== '' && isTranslated(gone, added);
   },
 
-  *conflict({ located: { operation, remove, sources }, before }) {
+  *conflict({ located: { operation, remove, sources, lines }, before }) {
     if (operation.kind !== 'merge') return false;
     const texts = [...remove, ...sources].map(({ text }) => withoutStamp(text));
     if (remove.length > 1 && haveOneFrame(remove.map(({ text }) => withoutStamp(text))))
+      return true;
+    const stays = sources.map(({ text }) => withoutStamp(text));
+    if (
+      lines.length === 0 &&
+      remove.some(({ text }) => stays.some((one) => differsInOne(text, one)))
+    )
       return true;
     return yield* hasConflict(texts, before.languages);
   },
@@ -146,6 +167,26 @@ const FINDERS: Record<Signal, Finder> = {
     );
   },
 };
+
+const ENDED: ReadonlySet<string> = new Set(['want', 'plan']);
+
+/**
+ * Whether of things that a removed line lists, as in "trains and buses", one is still there and its neighbour is
+ * not.
+ */
+function losesPart(
+  { operation, remove, sources, lines }: LocatedOperation,
+  around: readonly string[],
+): boolean {
+  if (operation.kind === 'index' || operation.kind === 'move') return false;
+  const rest = `${lines.join('\n')}\n${textOf(sources)}`;
+  return remove.some(({ text }) =>
+    listPairs(text, around).some(([one, other]) => {
+      const [isLeft, isOtherLeft] = [one, other].map((word) => sharesWord(word, rest));
+      return isLeft !== isOtherLeft;
+    }),
+  );
+}
 
 /** What each signal says to a person, as a part of a sentence. */
 export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
@@ -236,6 +277,24 @@ function haveOneFrame(texts: readonly string[]): boolean {
     }),
   );
 }
+
+/** Whether two lines have the same words but for one, which is another word and no other form of it. */
+function differsInOne(text: string, other: string): boolean {
+  const [one, two] = [text, other].map((line) => fold(toBare(line)).match(/[\p{L}\p{M}]+/gu) ?? []);
+  if (one === undefined || two === undefined || one.length !== two.length || one.length < 2)
+    return false;
+  const differing = one.flatMap((word, at) => (word === two[at] ? [] : [[word, two[at] ?? '']]));
+  const [[word = '', changed = ''] = []] = differing;
+  return (
+    differing.length === 1 &&
+    !isStopWord(word) &&
+    !isStopWord(changed) &&
+    takeStart(word, SAME_FORM) !== takeStart(changed, SAME_FORM)
+  );
+}
+
+/** Words with the same beginning are forms of one word, or one is misspelt. */
+const SAME_FORM = 3;
 
 const FRAME = 3;
 const NAME_FRAME = 2;

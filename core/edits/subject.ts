@@ -62,9 +62,15 @@ export function* readSubjects(
   const own = new Set<string>();
   const people = new People();
   for (const path of paths) {
+    const folders = path
+      .replace(/\.\w+$/, '')
+      .split('/')
+      .slice(1);
+    people.readTitles(folders);
     for (const [at, row] of workspace.live(path).entries()) {
       if (at % LINES === 0) yield null;
       people.read(row.text);
+      if (row.heading !== null) people.readTitles([...folders, ...workspace.headingsOf(row, true)]);
       const match = NAME_LINE.exec(toBare(row.text).replace(/[*_]/g, ''));
       for (const name of fold(match?.[1] ?? match?.[2] ?? '').split(/[\s,()]+/u))
         if (name !== '') own.add(name);
@@ -128,6 +134,23 @@ class People {
   /** Words that stand somewhere in small letters. */
   readonly #small = new Set<string>();
   readonly #known = new Set<string>();
+  /** Names of files and headings that stand below one of people. */
+  readonly #titled = new Set<string>();
+
+  /** The last of some titles, from the outermost, names people where one above it says so. */
+  readTitles(titles: readonly string[]): void {
+    const last = titles.at(-1) ?? '';
+    if (!titles.slice(0, -1).some(isAboutPeople) || isAboutPeople(last)) return;
+    for (const word of last.match(/[\p{L}\p{M}]{2,}/gu) ?? []) {
+      if (isTopic(word) || isStopWord(toWord(word)) || relationOf(word) !== null) continue;
+      this.#titled.add(toWord(word));
+    }
+  }
+
+  /** Whether a file or a heading of people has the name. */
+  isTitled(name: string): boolean {
+    return this.#titled.has(name);
+  }
 
   read(text: string): void {
     const words = [...text.matchAll(/[\p{L}\p{M}]+(?:['’]s)?/gu)];
@@ -150,11 +173,11 @@ class People {
   }
 
   isCommon(name: string): boolean {
-    return this.#small.has(name) && !this.#known.has(name);
+    return this.#small.has(name) && !this.isKnown(name);
   }
 
   isKnown(name: string): boolean {
-    return this.#known.has(name);
+    return this.#known.has(name) || this.#titled.has(name);
   }
 }
 
@@ -262,6 +285,7 @@ function readLeading(
     !people.isCommon(name) &&
     (relation !== null ||
       bracket !== '' ||
+      people.isTitled(name) ||
       /['’]s$/u.test(all[at] ?? '') ||
       isFollowed(all.slice(at + 1), rest, {
         isKnown: people.isKnown(name),
