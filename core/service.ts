@@ -111,9 +111,9 @@ export interface CoreOptions {
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
 export function createCore(config: CoreConfig, options: CoreOptions = {}): Core {
+  const basis = createBasis(config, options);
   const { exporters: givenExporters = [], plugins: given = [] } = config;
   const { erasureLookMs } = options;
-  const basis = createBasis(config, options);
   const { storage, settings, log, ids, now, confirmedNow } = basis;
   const telemetry = createTelemetry(basis, { exporters: givenExporters, erasureLookMs });
   const { queue, exporters } = telemetry;
