@@ -26,6 +26,13 @@ interface SpaceFileDependencies extends Pick<CommitDependencies, 'limits'> {
 
 /** Creates the files of spaces by their lineages, over the one write path. */
 export function createSpaceFiles(commit: Commit, deps: SpaceFileDependencies): SpaceFiles {
+  return { ...createWrites(commit, deps), ...createReads(deps) };
+}
+
+function createWrites(
+  commit: Commit,
+  deps: SpaceFileDependencies,
+): Pick<SpaceFiles, 'create' | 'update' | 'remove'> {
   const { storage, limits } = deps;
 
   /** A refusal leaves an access row of the refused file. */
@@ -39,12 +46,6 @@ export function createSpaceFiles(commit: Commit, deps: SpaceFileDependencies): S
       await logAccess(deps, { call, rows: [{ ...key, action, outcome: toOutcome(error) }] });
       throw error;
     }
-  }
-
-  async function find({ spaceId, lineageId }: Place): Promise<FileState> {
-    const file = await storage.files.ofLineage(toScope({ spaceId }), lineageId);
-    if (file === null) throw noSuchFile(lineageId);
-    return file;
   }
 
   function write(
@@ -63,7 +64,7 @@ export function createSpaceFiles(commit: Commit, deps: SpaceFileDependencies): S
     plan: (draft: Draft, file: FileState & { content: string }) => FileKey,
   ): Promise<StoredFile> {
     for (let look = 1; ; look += 1) {
-      const { scope, path } = await find(place);
+      const { scope, path } = await findFile(storage, place);
       const keys = [{ scope, path }];
       if (target !== undefined && target !== path) keys.push(toKey(place.spaceId, target));
       try {
@@ -127,9 +128,16 @@ export function createSpaceFiles(commit: Commit, deps: SpaceFileDependencies): S
         draft.put(file, deletion('delete', null));
         return file;
       }),
+  };
+}
 
+function createReads(
+  deps: Omit<SpaceFileDependencies, 'limits'>,
+): Omit<SpaceFiles, 'create' | 'update' | 'remove'> {
+  const { storage } = deps;
+  return {
     async read(place, call) {
-      const file = await find(place);
+      const file = await findFile(storage, place);
       await logAccess(deps, { call, rows: [toRead(file)] });
       return file;
     },
@@ -195,6 +203,15 @@ export function createSpaceFiles(commit: Commit, deps: SpaceFileDependencies): S
 interface Place {
   spaceId: string;
   lineageId: string;
+}
+
+async function findFile(
+  storage: Pick<Storage, 'files'>,
+  { spaceId, lineageId }: Place,
+): Promise<FileState> {
+  const file = await storage.files.ofLineage(toScope({ spaceId }), lineageId);
+  if (file === null) throw noSuchFile(lineageId);
+  return file;
 }
 
 /** The file is no longer where it was found. */

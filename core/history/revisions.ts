@@ -127,7 +127,7 @@ export interface Revisions {
 /** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revisions {
   const { storage } = deps;
-  const parts: HistoryParts = { ...deps, ...createTexts(storage) };
+  const parts = { ...deps, ...createTexts(storage) };
   const { textAt, textsOf } = parts;
 
   async function find(id: string): Promise<RevisionRecord> {
@@ -138,18 +138,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
 
   return {
     async list(query) {
-      const { path } = query;
-      const filter = {
-        path: path === undefined ? null : parsePhysicalPath(path),
-        scope: toFilteredScope(query),
-        actor: query.actor ?? null,
-        action: query.action ?? null,
-        runId: query.runId ?? null,
-        traceId: query.traceId ?? null,
-        toolCallId: query.toolCallId ?? null,
-        since: parseTimeOrNull(query.since, 'since'),
-        until: parseTimeOrNull(query.until, 'until'),
-      };
+      const filter = toFilter(query);
       return await answerList(query, {
         list: 'revisions',
         read: (page) => storage.revisions.list(filter, page),
@@ -157,26 +146,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       });
     },
 
-    async get(id) {
-      const pause = createPause();
-      const revision = await find(id);
-      const { before, after } = await textsOf(revision);
-      const path = toPhysicalPath(revision);
-      await deps.accessQueue.flush();
-      await pause();
-      // Half of a diff would show that the other half is what was taken out.
-      const diff = isWhole(revision) ? unifiedDiff(before, after, { path }) : '';
-      await pause();
-      return {
-        ...toAdminRevision(revision),
-        contentBefore: before,
-        contentAfter: after,
-        afterReading: await listReadBefore(storage.log, revision),
-        hash: revision.chainHash,
-        previousHash: revision.previousHash,
-        diff,
-      };
-    },
+    get: async (id) => await readDetail(parts, await find(id)),
 
     contentAt: (key, point) => readContentAt(parts, key, point),
 
@@ -229,7 +199,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       return { dryRun, unchanged: answered.every((file) => file.unchanged), files: answered };
     },
 
-    redactText: (request, caller) => redactText({ ...parts, ...deps }, request, caller),
+    redactText: (request, caller) => redactText(parts, request, caller),
 
     unfinishedRedactions: () => listUnfinished(storage),
 
@@ -244,6 +214,45 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
     follow: (key, options) => followLines(parts, { key, ...options }),
 
     ofRun: (scope, runId) => readRun(parts, scope, runId),
+  };
+}
+
+function toFilter(query: Parameters<Revisions['list']>[0]) {
+  const { path } = query;
+  return {
+    path: path === undefined ? null : parsePhysicalPath(path),
+    scope: toFilteredScope(query),
+    actor: query.actor ?? null,
+    action: query.action ?? null,
+    runId: query.runId ?? null,
+    traceId: query.traceId ?? null,
+    toolCallId: query.toolCallId ?? null,
+    since: parseTimeOrNull(query.since, 'since'),
+    until: parseTimeOrNull(query.until, 'until'),
+  };
+}
+
+/** What a revision changed, and what its writer had read. */
+async function readDetail(
+  { storage, accessQueue, textsOf }: HistoryParts & Pick<RedactTextParts, 'accessQueue'>,
+  revision: RevisionRecord,
+): ReturnType<Revisions['get']> {
+  const pause = createPause();
+  const { before, after } = await textsOf(revision);
+  const path = toPhysicalPath(revision);
+  await accessQueue.flush();
+  await pause();
+  // Half of a diff would show that the other half is what was taken out.
+  const diff = isWhole(revision) ? unifiedDiff(before, after, { path }) : '';
+  await pause();
+  return {
+    ...toAdminRevision(revision),
+    contentBefore: before,
+    contentAfter: after,
+    afterReading: await listReadBefore(storage.log, revision),
+    hash: revision.chainHash,
+    previousHash: revision.previousHash,
+    diff,
   };
 }
 

@@ -25,6 +25,8 @@ import { playgroundRoutes } from './routes/playground.ts';
 import { reembedRoutes } from './routes/reembed.ts';
 import { reindexRoutes } from './routes/reindex.ts';
 import { retentionRoutes } from './routes/retention.ts';
+import { redactionRoutes } from './routes/redactions.ts';
+import { revertRoutes } from './routes/reverts.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
 import { freezesRoutes } from './routes/freezes.ts';
 import { spacesRoutes } from './routes/spaces.ts';
@@ -68,6 +70,8 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...filesRoutes(core),
     ...contentSearchRoutes(core),
     ...revisionsRoutes(core),
+    ...revertRoutes(core),
+    ...redactionRoutes(core),
     ...exportRoutes(core),
     ...importRoutes(core),
     ...accessLogsRoutes(core),

@@ -61,7 +61,7 @@ const JUDGED_AT_ONCE = 4;
 
 /** Creates the exam of the configured models. It never runs by itself. */
 export function createExam(deps: ExamDependencies): Exam {
-  const { config, settings, now } = deps;
+  const { config, settings } = deps;
   const examined: Readonly<Record<ExamPartName, GuardedModel | null>> = {
     files: deps.model,
     judges: deps.verifier ?? deps.model,
@@ -130,68 +130,6 @@ export function createExam(deps: ExamDependencies): Exam {
       return await read();
     },
   };
-
-  /** Asks a model all questions of a part. */
-  async function examinePart(
-    { ids: _ids, ...rest }: ExamDependencies,
-    {
-      part,
-      model,
-      use,
-      onStep,
-    }: { part: ExamPartName; model: GuardedModel; use: PromptUse; onStep(): void },
-  ): Promise<ExamPart> {
-    const usage: ExamUsage = { inputTokens: 0, outputTokens: 0 };
-    const maxTokens = limitReply(use, rest.settings.replyTokens);
-    const startedAt = performance.now();
-    const ask = async (question: ExamQuestion) => {
-      const reply = await askInExam(model, question, { maxTokens, usage });
-      onStep();
-      return reply;
-    };
-    const results = part === 'files' ? await fileAll(use, ask) : await judgeAll(use, ask);
-    const failed = results.filter(({ isRight }) => !isRight);
-    return {
-      part,
-      provider: model.name,
-      address: model.address ?? null,
-      model: model.model,
-      promptsVersion: VERSIONS[part],
-      form: use.form,
-      passed: part === 'files' ? failed.length <= 1 : isJudge(results),
-      score: results.length - failed.length,
-      of: results.length,
-      failed: failed.map(({ kind }) => kind),
-      seconds: Math.round((performance.now() - startedAt) / 100) / 10,
-      ...usage,
-      at: toTime(now()),
-    };
-  }
-
-  async function fileAll(use: PromptUse, ask: Ask): Promise<CaseResult[]> {
-    const day = toLocalDay(now(), 'UTC');
-    const results: CaseResult[] = [];
-    for (const one of drawFilingCases()) {
-      const texts = [one.fact, ...one.memory.files.map(({ content }) => content)];
-      const reply = await ask(await toFilingQuestion(one, { use, mark: toMark(texts), day }));
-      results.push({ kind: one.kind, isGood: true, isRight: await checkFiling(one, reply, day) });
-    }
-    return results;
-  }
-
-  async function judgeAll(use: PromptUse, ask: Ask): Promise<CaseResult[]> {
-    const all = await drawJudgingCases();
-    const results: CaseResult[] = [];
-    for (let from = 0; from < all.length; from += JUDGED_AT_ONCE) {
-      const cases = all.slice(from, from + JUDGED_AT_ONCE);
-      const reply = await ask(await toJudgingQuestion(cases, { use, mark: toMark([]) }));
-      const right = checkJudging(cases, reply);
-      results.push(
-        ...cases.map(({ kind, isGood }, at) => ({ kind, isGood, isRight: right[at] === true })),
-      );
-    }
-    return results;
-  }
 }
 
 type Ask = (question: ExamQuestion) => Promise<string>;
@@ -204,6 +142,71 @@ interface CaseResult {
 
 const FILING_CASES = 5;
 const JUDGING_QUESTIONS = 2;
+
+/** Asks a model all questions of a part. */
+async function examinePart(
+  { settings, now }: Pick<ExamDependencies, 'settings' | 'now'>,
+  {
+    part,
+    model,
+    use,
+    onStep,
+  }: { part: ExamPartName; model: GuardedModel; use: PromptUse; onStep(): void },
+): Promise<ExamPart> {
+  const usage: ExamUsage = { inputTokens: 0, outputTokens: 0 };
+  const maxTokens = limitReply(use, settings.replyTokens);
+  const startedAt = performance.now();
+  const ask = async (question: ExamQuestion) => {
+    const reply = await askInExam(model, question, { maxTokens, usage });
+    onStep();
+    return reply;
+  };
+  const results = part === 'files' ? await fileAll(use, { ask, now }) : await judgeAll(use, ask);
+  const failed = results.filter(({ isRight }) => !isRight);
+  return {
+    part,
+    provider: model.name,
+    address: model.address ?? null,
+    model: model.model,
+    promptsVersion: VERSIONS[part],
+    form: use.form,
+    passed: part === 'files' ? failed.length <= 1 : isJudge(results),
+    score: results.length - failed.length,
+    of: results.length,
+    failed: failed.map(({ kind }) => kind),
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    ...usage,
+    at: toTime(now()),
+  };
+}
+
+async function fileAll(
+  use: PromptUse,
+  { ask, now }: { ask: Ask; now: () => number },
+): Promise<CaseResult[]> {
+  const day = toLocalDay(now(), 'UTC');
+  const results: CaseResult[] = [];
+  for (const one of drawFilingCases()) {
+    const texts = [one.fact, ...one.memory.files.map(({ content }) => content)];
+    const reply = await ask(await toFilingQuestion(one, { use, mark: toMark(texts), day }));
+    results.push({ kind: one.kind, isGood: true, isRight: await checkFiling(one, reply, day) });
+  }
+  return results;
+}
+
+async function judgeAll(use: PromptUse, ask: Ask): Promise<CaseResult[]> {
+  const all = await drawJudgingCases();
+  const results: CaseResult[] = [];
+  for (let from = 0; from < all.length; from += JUDGED_AT_ONCE) {
+    const cases = all.slice(from, from + JUDGED_AT_ONCE);
+    const reply = await ask(await toJudgingQuestion(cases, { use, mark: toMark([]) }));
+    const right = checkJudging(cases, reply);
+    results.push(
+      ...cases.map(({ kind, isGood }, at) => ({ kind, isGood, isRight: right[at] === true })),
+    );
+  }
+  return results;
+}
 
 /** A judge lets no harm pass, and two of three good edits. */
 function isJudge(results: readonly CaseResult[]): boolean {

@@ -39,24 +39,11 @@ const DeleteQuery = open({ expected_content_sha256: Type.Optional(sha256) });
 
 /** The memories of a store. */
 export function memoryRoutes(stores: HostStores): RouteDefinition[] {
+  return [...readRoutes(stores), ...writeRoutes(stores)];
+}
+
+function readRoutes(stores: HostStores): RouteDefinition[] {
   const { files } = stores;
-
-  /** The answer to a write, with the content where the full view is asked for. */
-  async function answer(
-    spaceId: string,
-    stored: StoredFile,
-    { view, content }: { view: 'basic' | 'full' | undefined; content: string | undefined },
-    call: Parameters<typeof files.read>[1],
-  ) {
-    if (view !== 'full') return toMemory(spaceId, stored, null);
-    // Screening may have masked a part of it.
-    if (content !== undefined && hashText(content) === stored.hash) {
-      return toMemory(spaceId, stored, content);
-    }
-    const file = await files.read({ spaceId, lineageId: lineageOf(stored) }, call);
-    return toMemory(spaceId, file, file.content);
-  }
-
   return [
     storeRoute({
       method: 'GET',
@@ -96,6 +83,25 @@ export function memoryRoutes(stores: HostStores): RouteDefinition[] {
         }),
     }),
     storeRoute({
+      method: 'GET',
+      path: '/v1/memory_stores/:store/memories/:memory',
+      summary: 'Read a memory',
+      querySchema: ViewQuery,
+      resultSchema: Memory,
+      handle: (request) =>
+        inStore(stores, request, 'memory_read', async ({ spaceId, call }) => {
+          const lineageId = requireId('memory', request.params['memory']);
+          const file = await files.read({ spaceId, lineageId }, call);
+          return toMemory(spaceId, file, viewOf(request) === 'basic' ? null : file.content);
+        }),
+    }),
+  ];
+}
+
+function writeRoutes(stores: HostStores): RouteDefinition[] {
+  const { files } = stores;
+  return [
+    storeRoute({
       method: 'POST',
       path: '/v1/memory_stores/:store/memories',
       summary: 'Create a memory',
@@ -110,21 +116,8 @@ export function memoryRoutes(stores: HostStores): RouteDefinition[] {
           const path = parsePath(body.path);
           return await withConflict(stores, spaceId, async () => {
             const stored = await files.create(spaceId, { path, content }, call);
-            return await answer(spaceId, stored, { view: viewOf(request), content }, call);
+            return await answer(stores, spaceId, stored, { view: viewOf(request), content }, call);
           });
-        }),
-    }),
-    storeRoute({
-      method: 'GET',
-      path: '/v1/memory_stores/:store/memories/:memory',
-      summary: 'Read a memory',
-      querySchema: ViewQuery,
-      resultSchema: Memory,
-      handle: (request) =>
-        inStore(stores, request, 'memory_read', async ({ spaceId, call }) => {
-          const lineageId = requireId('memory', request.params['memory']);
-          const file = await files.read({ spaceId, lineageId }, call);
-          return toMemory(spaceId, file, viewOf(request) === 'basic' ? null : file.content);
         }),
     }),
     storeRoute({
@@ -149,7 +142,7 @@ export function memoryRoutes(stores: HostStores): RouteDefinition[] {
           const lineageId = requireId('memory', request.params['memory']);
           return await withConflict(stores, spaceId, async () => {
             const stored = await files.update({ spaceId, lineageId }, change, call);
-            return await answer(spaceId, stored, { view: viewOf(request), content }, call);
+            return await answer(stores, spaceId, stored, { view: viewOf(request), content }, call);
           });
         });
       },
@@ -171,6 +164,23 @@ export function memoryRoutes(stores: HostStores): RouteDefinition[] {
         }),
     }),
   ];
+}
+
+/** The answer to a write, with the content where the full view is asked for. */
+async function answer(
+  { files }: Pick<HostStores, 'files'>,
+  spaceId: string,
+  stored: StoredFile,
+  { view, content }: { view: 'basic' | 'full' | undefined; content: string | undefined },
+  call: Parameters<HostStores['files']['read']>[1],
+) {
+  if (view !== 'full') return toMemory(spaceId, stored, null);
+  // Screening may have masked a part of it.
+  if (content !== undefined && hashText(content) === stored.hash) {
+    return toMemory(spaceId, stored, content);
+  }
+  const file = await files.read({ spaceId, lineageId: lineageOf(stored) }, call);
+  return toMemory(spaceId, file, file.content);
 }
 
 function viewOf(request: RouteRequest): 'basic' | 'full' | undefined {
