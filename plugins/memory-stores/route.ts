@@ -57,20 +57,29 @@ export async function runCall<R>(
   what: Pick<SpaceRequest, 'tool' | 'space'>,
   work: (call: SpaceCall) => Promise<R>,
 ): Promise<R> {
-  const { result, traceId, replayed } = await stores.run(
-    {
-      ...what,
-      apiKey: keyOf(request),
-      idempotencyKey: request.header('idempotency-key') ?? undefined,
-      arguments: [request.params, request.body],
-      traceparent: request.header('traceparent') ?? undefined,
-      arrivedAt: request.arrivedAt,
-    },
-    work,
-  );
+  const asked = {
+    ...what,
+    apiKey: keyOf(request),
+    idempotencyKey: request.header('idempotency-key') ?? undefined,
+    arguments: [request.params, request.body],
+    traceparent: request.header('traceparent') ?? undefined,
+    arrivedAt: request.arrivedAt,
+  };
+  const answer = await stores.run(asked, work).catch((error: unknown) => {
+    throw toBadRequest(error);
+  });
+  const { result, traceId, replayed } = answer;
   request.setHeader('Request-Id', traceId);
   if (replayed === true) request.setHeader('Idempotency-Replayed', 'true');
   return result;
+}
+
+/** The format has no 422: what a request may not ask for is 400 there. */
+function toBadRequest(error: unknown): unknown {
+  if (!(error instanceof MemoryError) || error.status !== 422) return error;
+  const { code, message, details, traceId, toolCallId } = error;
+  const options = { cause: error, status: 400, ...(details && { details }) };
+  return Object.assign(new MemoryError(code, message, options), { traceId, toolCallId });
 }
 
 /** The named key of a request. */

@@ -233,7 +233,7 @@ describe('the audit', () => {
     await page.getByRole('button', { name: 'Who looked' }).click();
     await expectUrl(page, 'action=contents.read');
     await expectCount(rows, 1);
-    await rows.first().getByText('anna').waitFor();
+    await rows.first().getByRole('button', { name: 'Only what anna did' }).waitFor();
     await rows.first().getByRole('link', { name: 'users/alice/a.md' }).waitFor();
     await page.getByRole('button', { name: 'All', exact: true }).click();
     await page.getByRole('button', { name: 'Only what anna did' }).first().click();

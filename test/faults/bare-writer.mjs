@@ -25,14 +25,21 @@ let victims = points.length;
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const [{ createFiles }, { KnownErasures }, { createIdSource }, { noTrace }, { createStorage }] =
-  await Promise.all([
-    load('core/files/files.js'),
-    load('core/files/known-erasures.js'),
-    load('core/ids/ids.js'),
-    load('core/telemetry/tracer.js'),
-    load('core/storage/storage.js'),
-  ]);
+const [
+  { createFiles },
+  { KnownErasures },
+  { createIdSource },
+  { createScreening },
+  { noTrace },
+  { createStorage },
+] = await Promise.all([
+  load('core/files/files.js'),
+  load('core/files/known-erasures.js'),
+  load('core/ids/ids.js'),
+  load('core/screening/screening.js'),
+  load('core/telemetry/tracer.js'),
+  load('core/storage/storage.js'),
+]);
 
 /** Databases whose victim has begun. */
 const armed = new Set();
@@ -59,6 +66,7 @@ async function openWriter(database, at) {
     storage,
     erasures,
     limits: { maxFileBytes: 262_144, maxBodyBytes: 1_048_576, maxFilesPerUser: 5_000 },
+    screening: createScreening({ screen: { secrets: 'off', personal: 'off', patterns: null } }),
     sharedWrites: false,
     now,
     confirmedNow: now,

@@ -89,10 +89,13 @@ export async function findTied(
     const others = siblingsOf.get(call) ?? [];
     if (others.length === 0) continue;
     const links = await findCarried(parts, [...own, ...others]);
-    const tied = new Set(own.map(toPhysicalPath));
+    const chosen = new Set(own.map(toPhysicalPath));
+    // Another write of the call to the same file is tied by lines alone, too.
+    const tied = new Set<string>();
+    const isTied = (path: string) => tied.has(path) || chosen.has(path);
     for (let size = -1; size !== tied.size;) {
       size = tied.size;
-      for (const { from, to } of links) if (tied.has(from) || tied.has(to)) tied.add(from).add(to);
+      for (const { from, to } of links) if (isTied(from) || isTied(to)) tied.add(from).add(to);
     }
     found.push(...others.filter((one) => tied.has(toPhysicalPath(one))));
   }

@@ -433,6 +433,19 @@ describe('each call', () => {
     });
   });
 
+  it('stores no secret where screening refuses them, and says where it stands', async () => {
+    const { client } = await serveStores({ screen: { secrets: 'refuse' } });
+    const store = await client.beta.memoryStores.create({ name: 'Notes' });
+    const key = `ghp_${'aB3dE6gH9jK2'.repeat(3)}`;
+    const refused = await refusal(
+      client.beta.memoryStores.memories.create(store.id, { path: '/a.md', content: `t\n${key}\n` }),
+    );
+    expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error' });
+    expect(refused.message).toContain('Line 2 has what looks like a GitHub token');
+    expect(JSON.stringify(refused)).not.toContain(key);
+    expect(await all(client.beta.memoryStores.memories.list(store.id))).toEqual([]);
+  });
+
   it('with an idempotency key is made once', async () => {
     const { memories, store } = await openStore();
     const options = { headers: { 'idempotency-key': 'once' } };
@@ -441,7 +454,7 @@ describe('each call', () => {
     expect(await memories.create(store.id, body, options)).toEqual(first);
     expect(
       await refusal(memories.create(store.id, { ...body, content: 'two\n' }, options)),
-    ).toMatchObject({ status: 422, type: 'invalid_request_error' });
+    ).toMatchObject({ status: 400, type: 'invalid_request_error' });
   });
 
   it('is a 404 that says how to switch them on, unless they are', async () => {
