@@ -84,7 +84,8 @@ it('in any page of the file: no read answers another content than was written', 
   }
   console.log(`damaged in ${ROUNDS} copies: ${JSON.stringify(counts)}`);
   expect(counts.wrong).toBe(0);
-  expect(counts.damaged).toBeGreaterThan(0);
+  // Some is noticed before anything is read.
+  expect(counts.damaged + counts.unopened).toBeGreaterThan(0);
   expect(counts.right).toBeGreaterThan(counts.reads / 2);
 });
 

@@ -10,6 +10,7 @@ import {
 } from '../../../core/edits/prompt-text.ts';
 import type { Model } from '../../../core/subagents/model.ts';
 import type { askModel } from '../../../plugins/dreaming/ask.ts';
+import type { askInExam } from '../../../core/subagents/exam/ask.ts';
 import { edit } from '../../support/edit-memory.ts';
 import { serveWithModel } from '../../support/model-service.ts';
 import { openDreams } from '../../plugins/dreaming/dream-service.ts';
@@ -56,19 +57,23 @@ describe('a line of a prompt', () => {
 
 describe('every prompt', () => {
   it('is refused by the compiler as a plain string, for tools and for dreams', () => {
-    const check = (model: Model, ask: typeof askModel, system: PromptText, text: string) => {
+    const check = (model: Model, system: PromptText, text: string) => {
       const options = undefined as never;
+      const ask = undefined as unknown as typeof askModel;
+      const askExam = undefined as unknown as typeof askInExam;
       // @ts-expect-error -- a plain string may hold foreign text as it stands
       void model.ask({ system, prompt: text }, options);
       // @ts-expect-error -- the same for what the model is told first
       void model.ask({ system: text, prompt: system }, options);
       // @ts-expect-error -- the same for dreams
       void ask(options, { system, prompt: text, schema: {}, maxTokens: 1 }, options);
+      // @ts-expect-error -- the same for an exam
+      void askExam(options, { system, prompt: text, schema: {} }, options);
     };
     expect(check).toBeTypeOf('function');
   });
 
-  it('goes to a model through these two functions alone, and nothing else claims to be one', () => {
+  it('goes to a model through these functions alone, and nothing else claims to be one', () => {
     const asking: string[] = [];
     const claiming: string[] = [];
     for (const folder of ['core', 'plugins', 'adapters']) {
@@ -83,6 +88,7 @@ describe('every prompt', () => {
       }
     }
     expect(asking.filter((path) => !path.startsWith('core/testing/')).sort()).toEqual([
+      'core/subagents/exam/ask.ts',
       'core/subagents/model.ts',
       'plugins/dreaming/ask.ts',
     ]);
