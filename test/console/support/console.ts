@@ -152,8 +152,13 @@ export async function settled(page: Page): Promise<void> {
   const open = asked.get(page);
   const frames =
     'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
+  const until = Date.now() + PATIENCE_MS;
   let isQuiet = false;
   while (!isQuiet) {
+    if (Date.now() > until) {
+      const left = [...(open ?? [])].map((one) => `${one.method()} ${one.url()}`);
+      throw new Error(`The page still waits for ${left.join(', ')}.`);
+    }
     isQuiet = open?.size === 0;
     await page.evaluate(frames);
     isQuiet &&= open?.size === 0;
