@@ -33,6 +33,7 @@ const PARTS = [
   'core/http/server',
   'core/ids/ids',
   'core/schemas/events',
+  'core/screening/screening',
   'core/service',
   'core/storage/storage',
   'core/subagents/context/prompt',

@@ -125,7 +125,7 @@ function toFiles(prompt: string): Lines {
   )) {
     files.set(
       path,
-      body.split('\n').map((row) => row.replace(/^\d+(?: [\d-]+)?\| ?/, '')),
+      body.split('\n').map((row) => row.replace(/^[a-z]*\d+(?: [\d-]+)?\| ?/, '')),
     );
   }
   return files;

@@ -12,22 +12,25 @@ export const nightlyModel = {
   },
 };
 
-/** @param {string} prompt */
+/**
+ * Lines are named by the ids that the prompt shows in front of them, as in `a7 2026-05-01| - text`.
+ *
+ * @param {string} prompt
+ */
 function findRepeats(prompt) {
-  const path = /path="([^"]+)"/.exec(prompt)?.[1] ?? '';
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, string>} */
   const seen = new Map();
   const operations = [];
-  for (const [, line, text = ''] of prompt.matchAll(/^(\d+) \S+\| (- .+)$/gm)) {
+  for (const [, id = '', text = ''] of prompt.matchAll(/^([a-z]+\d+)(?: \S+)?\| (- .+)$/gm)) {
     const first = seen.get(text);
-    if (first === undefined) seen.set(text, Number(line));
+    if (first === undefined) seen.set(text, id);
     else {
       operations.push({
         kind: 'merge',
         reason: 'The line is there twice.',
-        remove: [{ path, line: Number(line), text }],
+        remove: [id],
         add: null,
-        sources: [{ path, line: first, text }],
+        sources: [first],
       });
     }
   }

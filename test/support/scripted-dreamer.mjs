@@ -85,8 +85,9 @@ function readFiles(prompt) {
     files.set(
       path,
       body.split('\n').map((row) => {
-        const bar = row.indexOf('|');
-        return { path, line: Number.parseInt(row, 10), text: row.slice(bar + 2) };
+        // As in `a7 2026-05-01| - text`: a model may also say where a line stands, and quote it.
+        const line = Number(/^[a-z]*(\d+)/.exec(row)?.[1]);
+        return { path, line, text: row.slice(row.indexOf('|') + 2) };
       }),
     );
   }
