@@ -284,8 +284,7 @@ export const SETTINGS = {
     schema: integer(0, 100_000_000),
     default: 0,
     env: 'SERVICE_MODEL_CONTEXT',
-    description:
-      'Tokens of a prompt and its reply together; 0: as the provider says, else no limit.',
+    description: 'Tokens of a prompt with its reply; 0: as the provider says, else no limit.',
     allowed: 'a whole number from 1,024, or 0',
     check: (tokens) => Number(tokens) === 0 || Number(tokens) >= 1_024,
   },
@@ -293,7 +292,7 @@ export const SETTINGS = {
     schema: Type.Enum(['auto', 'full', 'short']),
     default: 'auto',
     env: 'SERVICE_MODEL_PROMPTS',
-    description: 'Prompts of the model; auto: as its exam says, else short below 8,192 tokens.',
+    description: 'Prompts of the model; auto: by its exam, else short below 8,192 tokens.',
     allowed: 'auto, full or short',
   },
   'context.fill': {
@@ -320,8 +319,7 @@ export const SETTINGS = {
     schema: Type.Enum(['off', 'warn', 'mask', 'refuse']),
     default: 'warn',
     env: 'SERVICE_SCREEN_SECRETS',
-    description:
-      'What happens to keys, tokens, passwords, private keys, cards and IBANs in what is written.',
+    description: 'What happens to keys, tokens, passwords, cards and IBANs in written text.',
   },
   'screen.personal': {
     schema: Type.Enum(['off', 'warn', 'mask', 'refuse']),
