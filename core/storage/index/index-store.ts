@@ -431,7 +431,12 @@ async function addSegment(
   if (state.copiedTo !== null && state.copiedTo !== COPIED) return { outcome: 'old' };
   if (state.format !== null && state.format !== format) return { outcome: 'unusable' };
   const due = await readDue(connection, scopeId, marks);
-  if (due.length < marks.length || due.length === 0) return { outcome: 'changed', due };
+  if (due.length < marks.length || due.length === 0) {
+    // Of a scope that was erased meanwhile, the lock must not leave a row.
+    const isNew = state.format === null && state.copiedTo === null;
+    if (due.length === 0 && isNew) await deleteState(connection, scopeId);
+    return { outcome: 'changed', due };
+  }
   const generation = await insertSegment(connection, scopeId, state, segment);
   const lists = passages.map((list) => ({ ...list, scopeId, generation, epoch: 0 }));
   await replaceRecords(connection, LISTS, lists);
@@ -560,6 +565,11 @@ async function findState(connection: Connection, scopeId: number): Promise<State
     format: toIntegerOrNull(row['tokeniser_version']),
     copiedTo: toCopiedTo(row['copied_to']),
   };
+}
+
+async function deleteState(connection: Connection, scopeId: number): Promise<void> {
+  const rows = [[scopeId]];
+  await deleteRows(connection, 'svc_index_state', { columns: ['scope_id'], rows });
 }
 
 /** Writes the state with the next generation. */

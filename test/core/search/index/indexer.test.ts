@@ -216,6 +216,24 @@ describe('the indexer', () => {
     },
   );
 
+  it('leaves no row of a memory that is erased while it is indexed', async () => {
+    const { core, gate, index } = await openFile();
+    await write(core, 'alice', 'user/a.md', 'tea\n');
+    const { add } = gate.storage.index;
+    let isErased = false;
+    gate.storage.index.add = async (scope, segment) => {
+      if (!isErased) {
+        isErased = true;
+        const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+        await core.erasures.erase({ userId: 'alice' }, { confirm: 'alice' }, operator);
+      }
+      return await add(scope, segment);
+    };
+    await index();
+    expect(isErased).toBe(true);
+    expect(await core.storage.erasure?.count('u:alice')).toEqual({});
+  });
+
   it('works off a scope that is damaged when it drains, too', async () => {
     const { core, gate, index, raw } = await openFile();
     await write(core, 'alice', 'user/a.md', 'green tea\n');
