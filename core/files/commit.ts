@@ -101,8 +101,9 @@ export function createCommit(deps: CommitDependencies): Commit {
     // Counts refused writes too, since a repeated call makes the same writes in the same order.
     const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
     if (call !== undefined) writesOf.set(call, nth + 1);
-    const idempotency = toOpenKey(call, { nth, written: toWritten(write) });
-    const admission = createAdmission(write, { deps, idempotency });
+    const written = toWritten(write);
+    const idempotency = toOpenKey(call, { nth, written });
+    const admission = createAdmission(write, { deps, written, idempotency });
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
@@ -191,12 +192,19 @@ interface Admission {
 
 function createAdmission(
   write: Omit<PlannedWrite<never>, 'audit' | 'run'>,
-  { deps, idempotency }: { deps: CommitDependencies; idempotency: { scope: ScopeKey } | null },
+  {
+    deps,
+    written,
+    idempotency,
+  }: {
+    deps: CommitDependencies;
+    written: readonly ScopeKey[];
+    idempotency: { scope: ScopeKey } | null;
+  },
 ): Admission {
   const { caller } = write;
   const { erasures } = deps;
   const now = deps.now();
-  const written = toWritten(write);
   const scopes = inLockOrder([...written, ...(idempotency === null ? [] : [idempotency.scope])]);
   // Rows in shared memory and in a space name the user, too, and what a call writes may come from any
   // of its spaces: their scopes are not locked for it.
