@@ -179,6 +179,8 @@ describe('a space that two operators change', () => {
     await change({ quota: 78 });
     await save.click();
     await conflict.getByRole('button', { name: 'Overwrite with mine' }).click();
+    // Behind it the form is hidden, which would pass for closed.
+    await conflict.waitFor({ state: 'detached' });
     await form.waitFor({ state: 'detached' });
     await expectUrl(page, 'space=acme');
     // What only the other one changed stays.
