@@ -245,9 +245,9 @@ export interface PluginConfig {
   /** A value that is not valid JSON is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
   /**
-   * Sets all of them or none; audited, with the caller if it is known. With a counter, a setting of the
-   * plugin that counts these changes, it throws `VERSION_CONFLICT` unless the number is `expected`; the
-   * details say who changed them last, and when.
+   * Sets all of them or none; audited, with the caller if it is known. A counter is a setting of the plugin
+   * that counts these changes. With one, `set` throws `VERSION_CONFLICT` if the count is not `expected`. The
+   * details of that error say who changed the settings last, and when.
    */
   set(
     entries: Record<string, unknown>,

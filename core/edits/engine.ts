@@ -86,8 +86,8 @@ export function* examineInSteps(
 }
 
 /**
- * An update of a line that has nothing in common with the new one, and that the model named by its id alone,
- * as an `add` beside that line; `null` for every other operation.
+ * Makes an `add` beside the old line out of an update that may name the wrong line: the model gave only the
+ * id of the line, and the old and the new line have nothing in common. `null` for every other operation.
  */
 function toAddBeside(located: LocatedOperation, workspace: Workspace): EditOperation | null {
   const { operation, remove } = located;

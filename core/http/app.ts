@@ -171,7 +171,7 @@ export function createApp(
 function leadToConsole(ctx: Context, basePath: string): void {
   const isPage = ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
   if (!isPage) throw new MemoryError('NOT_FOUND');
-  // Express removes the prefix of a mount, also from the address without a slash at its end.
+  // Below a mount, Express takes the prefix of the mount out of `path`. `originalUrl` still has it.
   const { originalUrl = '/' } = ctx.req as { originalUrl?: string };
   const [seen = '/'] = originalUrl.split(/[?#]/, 1);
   const mount = seen.endsWith('/') ? '.' : `.${seen.slice(seen.lastIndexOf('/'))}`;

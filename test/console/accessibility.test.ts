@@ -106,7 +106,7 @@ const changeElsewhere = `fetch('../v1/admin/spaces/acme', {
   },
   body: JSON.stringify({ name: 'Acme ' + Math.random() }),
 }).then(async (answer) => {
-  // A request whose answer nobody reads does not end.
+  // The browser ends a request only when its answer is read.
   await answer.text();
   if (!answer.ok) throw new Error(answer.status);
 })`;

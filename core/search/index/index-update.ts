@@ -74,8 +74,8 @@ function weighPayloads({ payloads }: TokenisedFile): number {
 }
 
 /**
- * Adds a segment of those files that are still stale with the same version, which it returns as `due`. The
- * outcome is `null` if none is.
+ * Adds a segment of the files that are still stale with the same version. `due` are these files. The outcome
+ * is `null` if there are none.
  */
 async function addFiles(
   store: IndexStore,

@@ -218,7 +218,7 @@ describe('memories', () => {
     expect(
       await refusal(memories.update(made.id, { ...at, path: '/b.md', precondition })),
     ).toMatchObject(failed);
-    // It is as asked for already.
+    // The memory already has this content, so the precondition does not matter.
     expect(await memories.update(made.id, { ...at, content: 'two\n', precondition })).toEqual(
       changed,
     );
