@@ -5,7 +5,7 @@ import type { InspectionStore } from '../contracts/inspection.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { type ErrorCode, MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
-import type { Screening } from '../screening/screening.ts';
+import { isPathRefused, type Screening } from '../screening/screening.ts';
 import { IMPORT_ACTOR } from '../files/actor.ts';
 import { hashText } from '../files/content.ts';
 import type { Files } from '../files/files.ts';
@@ -24,7 +24,6 @@ import type { IdSource } from '../ids/ids.ts';
 import type {
   ArchiveManifest,
   ImportedFile,
-  ImportOutcome,
   ImportSummary,
   OnExisting,
   SkippedItem,
@@ -49,7 +48,7 @@ export interface ImportDependencies {
   files: ImportedFiles & Pick<Files, 'checkWrites'>;
   limits: Settings['limits'];
   /** What an import of another program's export, or of a folder, passes as any write does. */
-  screening: Pick<Screening, 'admit'>;
+  screening: Pick<Screening, 'admit' | 'admitPath'>;
   ids: IdSource;
   /** An import writes nothing of a user who was erased since it began. */
   erasures: Pick<KnownErasures, 'latest'>;
@@ -351,9 +350,10 @@ class Counter {
     this.summary = { dryRun, restored: 0, created: 0, updated: 0, unchanged: 0, skipped: 0 };
   }
 
-  count(key: FileKey, outcome: ImportOutcome): ImportedFile {
+  count(key: FileKey, { outcome, masked }: Taken): ImportedFile {
     this.summary[outcome] += 1;
-    return { path: toPhysicalPath(key), outcome };
+    const file = { path: toPhysicalPath(key), outcome };
+    return masked === undefined ? file : { ...file, masked };
   }
 }
 
@@ -372,33 +372,39 @@ async function* compare(deps: Reading, open: OpenArchive, work: Work): Imported 
     const outcome = planImport(toImport(file, work), { existing, seam, hash });
     const takesRoom = work.goesOn === true && outcome === 'created';
     const reason = takesRoom ? await room.take(file.key.scope) : null;
-    const refusal = reason ?? (await findRefusal(deps, file, { work, outcome }));
-    if (refusal !== null) {
-      yield { item: toPhysicalPath(file.key), reason: refusal };
+    if (reason !== null) {
+      yield { item: toPhysicalPath(file.key), reason };
       continue;
     }
-    yield counter.count(file.key, outcome === 'older' ? 'restored' : outcome);
+    const screened = await screen(deps, file, { work, outcome });
+    if ('reason' in screened) yield screened;
+    else {
+      const taken = outcome === 'older' ? 'restored' : outcome;
+      yield counter.count(file.key, { outcome: taken, ...screened });
+    }
   }
   yield* bad.take();
   return counter.summary;
 }
 
-/** Why screening would refuse a file; `null` if it would not. */
-async function findRefusal(
+/** What screening would mask in a file, or why it would refuse it. */
+async function screen(
   { storage, screening }: Reading,
   { key, content }: ArchivedFile,
   { work, outcome }: { work: Work; outcome: ReturnType<typeof planImport> },
-): Promise<string | null> {
-  if (work.from === undefined || content === null) return null;
-  if (outcome !== 'created' && outcome !== 'updated') return null;
+): Promise<Pick<ImportedFile, 'masked'> | SkippedItem> {
+  if (work.from === undefined || content === null) return {};
+  if (outcome !== 'created' && outcome !== 'updated') return {};
   const before = outcome === 'created' ? null : ((await storage.files.get(key))?.content ?? null);
   try {
-    screening.admit({ before, content, path: toPhysicalPath(key) });
-    return null;
+    const { scope } = key;
+    if (before === null) screening.admitPath(key.path, (path) => toPhysicalPath({ scope, path }));
+    const { masked } = screening.admit({ before, content, path: toPhysicalPath(key) });
+    return masked.length === 0 ? {} : { masked };
   } catch (error) {
-    const reason = findReason(error);
-    if (reason === null) throw error;
-    return reason;
+    const skipped = toSkipped(key, error);
+    if (skipped === null) throw error;
+    return skipped;
   }
 }
 
@@ -459,7 +465,7 @@ async function* write(deps: ImportDependencies, open: OpenArchive, work: WriteWo
       }
       const written = await writer.writeFiles(batch.filter((each) => each.type === 'file'));
       for (const [{ key }, outcome] of written) {
-        yield typeof outcome === 'string' ? counter.count(key, outcome) : outcome;
+        yield 'reason' in outcome ? outcome : counter.count(key, outcome);
       }
     }
     yield* bad.take();
@@ -529,7 +535,9 @@ class ImportAudit {
 }
 
 /** What became of a file, or why it was skipped. */
-type Written = ImportOutcome | SkippedItem;
+type Written = Taken | SkippedItem;
+
+type Taken = Pick<ImportedFile, 'outcome' | 'masked'>;
 
 /** Writes the items of an archive in their order. */
 class ArchiveWriter {
@@ -594,7 +602,8 @@ class ArchiveWriter {
     if (this.#audit.isWaiting) await writeAll(files.slice(0, 1));
     await writeAll(files.filter((file) => firsts.has(file) && !outcomes.has(file)));
     for (const file of firsts) {
-      const outcome = outcomes.get(file);
+      const written = outcomes.get(file);
+      const outcome = written !== undefined && 'outcome' in written ? written.outcome : null;
       if (outcome !== 'restored' && outcome !== 'unchanged') merged.add(file.key.scope);
     }
     await writeAll(files.filter((file) => !outcomes.has(file)));
@@ -613,19 +622,22 @@ class ArchiveWriter {
     try {
       return await files.importFile(given, { ...this.#writeOptions, audit });
     } catch (error) {
-      const reason = goesOn === true ? findReason(error) : null;
-      if (!isErased(error) && reason === null) throw error;
+      const skipped = goesOn === true ? toSkipped(file.key, error) : null;
+      if (!isErased(error) && skipped === null) throw error;
       this.#audit.giveBack(audit);
-      if (reason !== null) return { item: toPhysicalPath(file.key), reason };
+      if (skipped !== null) return skipped;
       plan.merged.add(file.key.scope);
-      return 'skipped';
+      return { outcome: 'skipped' };
     }
   }
 }
 
 /** Why one file could not be written, where the others still can; `null` for any other error. */
-function findReason(error: unknown): string | null {
-  return error instanceof MemoryError && OF_ONE_FILE.has(error.code) ? error.message : null;
+function toSkipped(key: FileKey, error: unknown): SkippedItem | null {
+  if (!(error instanceof MemoryError) || !OF_ONE_FILE.has(error.code)) return null;
+  const masked = isPathRefused(error) ? error.details?.['path'] : undefined;
+  const item = typeof masked === 'string' ? masked : toPhysicalPath(key);
+  return { item, reason: error.message };
 }
 
 const OF_ONE_FILE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

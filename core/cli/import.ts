@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { compress } from '../archive/export.ts';
 import { packFolder } from '../archive/folder.ts';
 import { loadConfig } from '../config/index.ts';
-import type { ImportFormat, OnExisting, SkippedItem } from '../contracts/admin.ts';
+import type { ImportedFile, ImportFormat, OnExisting, SkippedItem } from '../contracts/admin.ts';
 import { makeTemporaryFolder } from '../maintenance/temporary-folders.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
@@ -101,6 +101,7 @@ async function run(context: CommandContext): Promise<void> {
       const skips = createSkipReport();
       const others = new Map<string, number>();
       let files = 0;
+      let masked = 0;
       let next = await imported.next();
       for (; next.done !== true; next = await imported.next()) {
         if ('reason' in next.value) {
@@ -113,9 +114,16 @@ async function run(context: CommandContext): Promise<void> {
         if (owner !== undefined && owner !== userId)
           others.set(owner, (others.get(owner) ?? 0) + 1);
         progress(files, null);
+        if (next.value.masked !== undefined) {
+          masked += 1;
+          if (masked <= MOST_MASKED) reportMasked(next.value);
+        }
         if (dryRun) writeOutput(`${next.value.outcome.padEnd(10)}${next.value.path}\n`);
       }
       skips.end();
+      if (masked > MOST_MASKED) {
+        process.stderr.write(`  masked in ${masked - MOST_MASKED} more files\n`);
+      }
       const { restored, created, updated, unchanged, skipped, source } = next.value;
       writeOutput(
         `${dryRun ? 'Would import' : 'Imported'} ${restored + created + updated} files:` +
@@ -148,6 +156,15 @@ const MOST_USERS = 20;
 /** Skipped items that are named one by one; of the others, there is a count for each reason. */
 const MOST_SKIPPED = 200;
 const MOST_REASONS = 20;
+
+/** Files with something masked that are named one by one. */
+const MOST_MASKED = 200;
+
+/** Names the lines of a file in which screening masked something, on standard error. */
+function reportMasked({ path, masked = [] }: ImportedFile): void {
+  const lines = masked.map(({ line, kind }) => `line ${line} (${kind})`).join(', ');
+  process.stderr.write(`  masked ${toPlain(path)}: ${lines}\n`);
+}
 
 /** Names skipped items on standard error. */
 function createSkipReport(): { add(item: SkippedItem): void; end(): void } {

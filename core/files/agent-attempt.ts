@@ -4,6 +4,7 @@ import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
+import { isPathRefused } from '../screening/screening.ts';
 import { parseVirtualPath, type Reach, toVirtualPath } from './paths.ts';
 
 /** Parses the paths of a call and runs it; a refusal leaves an access row of the refused file. */
@@ -31,7 +32,7 @@ export function createAttempt(deps: AttemptDependencies): Attempt {
     } catch (error) {
       const named = error instanceof MemoryError ? error.details?.['path'] : undefined;
       const key = keys.find((one) => toVirtualPath(one) === named) ?? keys[0];
-      if (key !== undefined) {
+      if (key !== undefined && !isPathRefused(error)) {
         await logAccess(deps, { call, rows: [{ ...key, action, outcome: toOutcome(error) }] });
       }
       throw error;

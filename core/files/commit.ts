@@ -18,7 +18,7 @@ import type {
 } from '../contracts/storage.ts';
 import type { Caller, Span } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
-import type { Screening } from '../screening/screening.ts';
+import type { ScreenedLine, Screening } from '../screening/screening.ts';
 import { Draft, type Writing } from './draft.ts';
 import { findReplay, toOpenKey, type WritingCall } from './idempotency.ts';
 import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
@@ -74,7 +74,7 @@ export type Commit = <R extends object>(
 export interface CommitDependencies {
   storage: Storage;
   limits: Settings['limits'];
-  screening: Pick<Screening, 'admit' | 'admitText'>;
+  screening: Pick<Screening, 'admit' | 'admitText' | 'admitPath' | 'countMasked' | 'countRefused'>;
   now: () => number;
   /** Expires idempotency keys: a jump of the clock must not turn a repeat into a second write. */
   confirmedNow: () => number;
@@ -109,6 +109,7 @@ export function createCommit(deps: CommitDependencies): Commit {
     let replayed: IdempotencyRecord | null = null;
     let clocks: readonly ScopeState[] = [];
     let files: readonly FileState[] = [];
+    let masked: readonly ScreenedLine[] = [];
     const decide = (current: Current): Decision<R> => {
       read.end({ files: write.keys.length });
       // Before versions and quota are checked: a repeat must get the first answer, not a 409.
@@ -134,6 +135,7 @@ export function createCommit(deps: CommitDependencies): Commit {
       let planned: R;
       try {
         planned = plan(draft);
+        masked = draft.masked;
       } catch (error) {
         building.fail(error);
         throw error;
@@ -168,9 +170,11 @@ export function createCommit(deps: CommitDependencies): Commit {
       deps.indexer.wake(files);
       deps.health.note('memory', null);
       if (replayed !== null) call?.onReplay?.(replayed);
+      else if (masked.length > 0) deps.screening.countMasked(masked);
       clocks.forEach((clock) => deps.ids.follow(clock));
       return result;
     } catch (error) {
+      deps.screening.countRefused(error);
       (apply ?? read).fail(error);
       deps.health.note('memory', error);
       throw error;

@@ -89,7 +89,8 @@ export class Draft {
   readonly #toPath: Writing['toPath'];
   readonly #triggersDream: boolean;
   readonly #maxFilesPerUser: number;
-  readonly #screening: Pick<Screening, 'admit' | 'admitText'>;
+  readonly #screening: Pick<Screening, 'admit' | 'admitText' | 'admitPath'>;
+  readonly #masked: ScreenedLine[] = [];
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
   readonly #files = new Map<string, FileState>();
   readonly #lineages = new Lineages();
@@ -104,7 +105,7 @@ export class Draft {
       now: number;
       ids: InstanceIds;
       maxFilesPerUser: number;
-      screening: Pick<Screening, 'admit' | 'admitText'>;
+      screening: Pick<Screening, 'admit' | 'admitText' | 'admitPath'>;
     },
   ) {
     this.#current = current;
@@ -258,17 +259,22 @@ export class Draft {
     if (!SCREENED.has(change.action) || change.isOwnExport === true) return { change };
     const reason =
       change.reason === null ? null : this.#screening.admitText(change.reason, 'reason').content;
-    // A move and a deletion bring no text but their reason.
-    if (change.content === null || change.action === 'move')
-      return { change: { ...change, reason } };
-    const path = this.#toPath(key);
+    // A deletion brings no text but its reason, and a move only its new path.
+    if (change.content === null) return { change: { ...change, reason } };
     const known = before?.content ?? null;
+    if (known === null) {
+      const { scope } = key;
+      this.#screening.admitPath(key.path, (path) => this.#toPath({ scope, path }));
+    }
+    if (change.action === 'move') return { change: { ...change, reason } };
+    const path = this.#toPath(key);
     const { content, masked } = this.#screening.admit({
       before: known,
       content: change.content,
       path,
     });
     if (masked.length === 0) return { change: { ...change, reason } };
+    this.#masked.push(...masked);
     const facts = checkContent(content, Infinity);
     return { change: { ...change, content, facts, reason }, masked: { masked } };
   }
@@ -365,6 +371,11 @@ export class Draft {
   /** The number of revisions in the draft. */
   get revisionCount(): number {
     return this.#revisions.length;
+  }
+
+  /** What screening replaced in the draft. */
+  get masked(): readonly ScreenedLine[] {
+    return this.#masked;
   }
 
   /** The rows to write. Called once. */

@@ -1,7 +1,7 @@
 import { type AuditEntry, toAuditRecord } from '../telemetry/audit.ts';
 import type { FileKey, FileState, NewRevision, PrunedRevision } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import type { ImportOutcome, OnExisting } from '../schemas/archive.ts';
+import type { ImportedFile, ImportOutcome, OnExisting } from '../schemas/archive.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { IMPORT_ACTOR } from './actor.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
@@ -69,8 +69,14 @@ export interface PrunedToImport extends Pick<
 
 /** The writes of an import. */
 export interface ImportedFiles {
-  /** Imports a file in one transaction, and returns what {@link planImport} says of it. */
-  importFile(file: FileToImport, options: ImportOptions): Promise<ImportOutcome>;
+  /**
+   * Imports a file in one transaction, and returns what {@link planImport} says of it, and what
+   * screening masked.
+   */
+  importFile(
+    file: FileToImport,
+    options: ImportOptions,
+  ): Promise<Pick<ImportedFile, 'outcome' | 'masked'>>;
   /** Adds what an archive has of the pruned revisions of a scope in which `key` was restored. */
   importPruned(
     key: FileKey,
@@ -163,9 +169,11 @@ export function createImportedFiles(
           draft.restoreOlder(existing, olderThan(existing, seam, restored.revisions));
         } else if (facts !== null && (outcome === 'created' || outcome === 'updated')) {
           const { isOwnExport } = options;
-          draft.put(key, { content, facts, action: 'write', reason: 'Imported.', isOwnExport });
+          const change = { content, facts, action: 'write', reason: 'Imported.' } as const;
+          const { masked } = draft.put(key, { ...change, isOwnExport });
+          if (masked !== undefined) return { outcome, masked };
         }
-        return outcome === 'older' ? 'restored' : outcome;
+        return { outcome: outcome === 'older' ? 'restored' : outcome };
       });
     },
 

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { maskedSchema } from './memory-tools/files.ts';
 import { AdminRevision } from './revisions.ts';
 import {
   count,
@@ -224,7 +225,11 @@ export const ImportOutcome = Type.Enum(['restored', 'created', 'updated', 'uncha
 export type ImportOutcome = Static<typeof ImportOutcome>;
 
 /** A line of the answer of an import. */
-export const ImportedFile = strictObject({ path: physicalPathSchema, outcome: ImportOutcome });
+export const ImportedFile = strictObject({
+  path: physicalPathSchema,
+  outcome: ImportOutcome,
+  masked: maskedSchema,
+});
 export type ImportedFile = Static<typeof ImportedFile>;
 
 /** A line of the answer of an import: an item of a folder or of another program that was not taken, and why. */

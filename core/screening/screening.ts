@@ -22,6 +22,8 @@ export interface Screened {
   masked: ScreenedLine[];
 }
 
+type ScreeningOutcome = 'masked' | 'refused';
+
 /** Stops what must not be stored, by the settings of screening. */
 export interface Screening {
   /**
@@ -31,6 +33,17 @@ export interface Screening {
   admit(change: { before: string | null; content: string; path: string }): Screened;
   /** The same for a text that is no file; `field` is its name for the error. */
   admitText(text: string, field: string): Screened;
+  /**
+   * Throws `CONTENT_REFUSED` for a new path that `mask` or `refuse` would stop: a masked path would be
+   * another file. The error names the path with the secret masked, by `toPath`.
+   */
+  admitPath(path: string, toPath: (path: string) => string): void;
+  /** Counts a write in which something was masked. */
+  countMasked(lines: readonly ScreenedLine[]): void;
+  /** Counts a write that failed with this error, if screening refused it. */
+  countRefused(error: unknown): void;
+  /** The counted writes by outcome and kind, for the metrics. */
+  counts(): readonly { outcome: ScreeningOutcome; kind: string; writes: number }[];
   /** What to flag in a content that is stored: nothing where a policy is off. */
   find(text: string): readonly Finding[];
   /** Adds a plugin's detector. Returns what takes it away again. */
@@ -48,13 +61,10 @@ export function createScreening({ screen }: Pick<Settings, 'screen'>): Screening
     new Set<Policy>(policies.filter((policy) => wanted.includes(screen[policy])));
   const stopped = are('mask', 'refuse');
   const flagged = are('warn', 'mask', 'refuse');
+  const writes = { masked: new Map<string, number>(), refused: new Map<string, number>() };
   const detectors: Detector[] = screen.patterns === null ? [] : readOwnPatterns(screen.patterns);
 
-  function stop(
-    text: string,
-    findings: readonly Finding[],
-    place: { path: string } | { field: string },
-  ): Screened {
+  function stop(text: string, findings: readonly Finding[], place: Place): Screened {
     if (findings.length === 0) return { content: text, masked: [] };
     const refused = findings.filter(({ policy }) => screen[policy] === 'refuse');
     if (refused.length > 0) throw contentRefused(text, refused, place);
@@ -78,6 +88,22 @@ export function createScreening({ screen }: Pick<Settings, 'screen'>): Screening
       if (stopped.size === 0) return { content: text, masked: [] };
       return stop(text, detect(text, stopped, detectors), { field });
     },
+    admitPath(path, toPath) {
+      if (stopped.size === 0) return;
+      const findings = detect(path, stopped, detectors);
+      if (findings.length === 0) return;
+      const shown = toPath(mask(path, findings));
+      throw contentRefused(path, findings, { field: 'path', path: shown });
+    },
+    countMasked: (lines) => addKinds(writes.masked, lines),
+    countRefused(error) {
+      if (!(error instanceof MemoryError) || error.code !== 'CONTENT_REFUSED') return;
+      addKinds(writes.refused, (error.details?.['refused'] ?? []) as readonly ScreenedLine[]);
+    },
+    counts: () =>
+      (['masked', 'refused'] as const).flatMap((outcome) =>
+        [...writes[outcome]].map(([kind, count]) => ({ outcome, kind, writes: count })),
+      ),
     find: (text) => (flagged.size === 0 ? [] : detect(text, flagged, detectors)),
     add(screener) {
       const detector = toDetector(screener);
@@ -167,11 +193,10 @@ function toLines(text: string, findings: readonly Finding[]): ScreenedLine[] {
   return lines;
 }
 
-function contentRefused(
-  text: string,
-  findings: readonly Finding[],
-  place: { path: string } | { field: string },
-): MemoryError {
+/** Where a refused text stands: a line of a file, or a field. */
+type Place = { path: string } | { field: string; path?: string };
+
+function contentRefused(text: string, findings: readonly Finding[], place: Place): MemoryError {
   const lines = toLines(text, findings);
   const [first] = lines;
   const name = findings[0]?.name ?? 'a secret';
@@ -186,6 +211,21 @@ function contentRefused(
     {
       details: { ...place, refused: lines.slice(0, NAMED_LINES) },
     },
+  );
+}
+
+function addKinds(writes: Map<string, number>, lines: readonly ScreenedLine[]): void {
+  for (const kind of new Set(lines.map((line) => line.kind))) {
+    writes.set(kind, (writes.get(kind) ?? 0) + 1);
+  }
+}
+
+/** Whether a write was refused for its path: a row or a log must not name that path. */
+export function isPathRefused(error: unknown): boolean {
+  return (
+    error instanceof MemoryError &&
+    error.code === 'CONTENT_REFUSED' &&
+    error.details?.['field'] === 'path'
   );
 }
 

@@ -15,7 +15,7 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 
 /** Connects the queue of the log with those that get its events. */
 export function createTelemetry(
-  { storage, log, ids, now }: Basis,
+  { storage, screening, log, ids, now }: Basis,
   {
     exporters: given,
     erasureLookMs,
@@ -51,6 +51,7 @@ export function createTelemetry(
     streams: () => eventStreams.counters(),
     filesBehind: () => storage.files.countBehind(),
     writesFail: async () => (await writeHealth.check()).status === 'failing',
+    screened: () => screening.counts(),
     exporters: () => exporters.describe(),
   });
   return { exporters, writeHealth, knownErasures, queue, eventStreams, metrics };

@@ -92,9 +92,22 @@ function screenFact(
 ): { args: RememberArguments; masked?: NonNullable<RememberResult['masked']> } {
   // What is asked to be forgotten is named by what it says, and kept nowhere.
   if (args.forget === true) return { args };
-  const { content: text, masked } = screening.admitText(args.text, 'text');
-  if (args.speaker !== undefined) screening.admitText(args.speaker, 'speaker');
+  const { content: text, masked } = admitFact(screening, args);
+  if (masked.length > 0 && args.dryRun !== true) screening.countMasked(masked);
   return masked.length === 0 ? { args } : { args: { ...args, text }, masked };
+}
+
+function admitFact(
+  screening: RememberDependencies['screening'],
+  { text, speaker, dryRun }: RememberArguments,
+): ReturnType<RememberDependencies['screening']['admitText']> {
+  try {
+    if (speaker !== undefined) screening.admitText(speaker, 'speaker');
+    return screening.admitText(text, 'text');
+  } catch (error) {
+    if (dryRun !== true) screening.countRefused(error);
+    throw error;
+  }
 }
 
 /** A call, and how what comes of it is written: one write of a user after the other. */

@@ -13,6 +13,8 @@ interface MetricsSources {
   filesBehind(): Promise<number>;
   /** Makes a test write if the latest write is old. */
   writesFail(): Promise<boolean>;
+  /** Writes that screening changed or refused, by outcome and kind. */
+  screened(): readonly { outcome: string; kind: string; writes: number }[];
   /** The exporters; `spans` is `null` for one that doesn't count. */
   exporters(): readonly { name: string; spans: SpanCounters | null }[];
 }
@@ -35,6 +37,8 @@ const HELP = {
   memory_service_events_queued: 'Events that wait to be written.',
   memory_service_index_files_behind: 'Files whose search index is behind.',
   memory_service_writes_failing: '1 while the database takes no writes, else 0.',
+  memory_service_screened_writes_total:
+    'Writes in which screening masked something, or that it refused, by outcome and kind.',
   memory_service_stream_watchers: 'Open live streams.',
   memory_service_events_dropped_total: 'Events that found the queue full.',
   memory_service_stream_watchers_dropped_total: 'Watchers that did not keep up.',
@@ -60,7 +64,7 @@ interface Sample {
 type Values = Readonly<Record<keyof typeof HELP, number | readonly Sample[]>>;
 
 /**
- * Creates the metrics. Labels are only tools, outcomes, exporters and names of API keys, never users,
+ * Creates the metrics. Labels are only tools, outcomes, kinds, exporters and names of API keys, never users,
  * paths or actors: this keeps the number of series small and personal data out.
  */
 export function createMetrics(sources: MetricsSources): Metrics {
@@ -93,6 +97,9 @@ export function createMetrics(sources: MetricsSources): Metrics {
       memory_service_events_queued: eventsQueued,
       memory_service_index_files_behind: filesBehind,
       memory_service_writes_failing: Number(isFailing),
+      memory_service_screened_writes_total: sources
+        .screened()
+        .map(({ outcome, kind, writes }) => ({ labels: { outcome, kind }, value: writes })),
       memory_service_stream_watchers: watchers,
       memory_service_events_dropped_total: eventsDropped,
       memory_service_stream_watchers_dropped_total: dropped,

@@ -30,7 +30,7 @@ export interface RememberDependencies extends LookDependencies, InboxDependencie
   /** Tokens of one reply. */
   replyTokens: number;
   /** Masks or refuses a fact before a model sees it. */
-  screening: Pick<Screening, 'admitText'>;
+  screening: Pick<Screening, 'admitText' | 'countMasked' | 'countRefused'>;
   /** How the models are asked, and what their exam says. */
   standing(): Promise<ModelStanding>;
   /** The key of the marks around memory in prompts. */

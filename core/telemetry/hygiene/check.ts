@@ -30,7 +30,7 @@ import { findForgetRequests, type ForgetDependencies } from './forget-findings.t
 import { type Line, readLines } from './line.ts';
 import { findRepeatedLines } from './line-findings.ts';
 import { CATALOG, findBrokenLinks, findUnlisted, type Link } from './link-findings.ts';
-import { findSecrets } from './secret-findings.ts';
+import { findSecretInPath, findSecrets } from './secret-findings.ts';
 
 /** The most files, bytes, lines and links that one report examines. It says if there were more. */
 const LIMITS = {
@@ -153,6 +153,7 @@ async function findInContents(
     const path = toPhysicalPath(listing);
     const virtualPath = toVirtualPath(listing);
     checked.add(virtualPath);
+    append(findings, findSecretInPath(listing, screening));
     append(findings, findSecrets(path, file.content, screening));
     await pause();
     // Repeated lines and links to deleted files are normal in logs.

@@ -1,7 +1,10 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
+import type { FileKey } from '../../contracts/records.ts';
+import { toPhysicalPath } from '../../files/paths.ts';
 import type { Screening } from '../../screening/screening.ts';
 
 const KINDS = { secrets: 'secret', personal: 'personal' } as const;
+const SEVERITIES = { secrets: 'high', personal: 'medium' } as const;
 const MEND = {
   secrets:
     'Take it out, redact the revisions that held it, and change the secret: it was shown to agents.',
@@ -35,9 +38,28 @@ export function findSecrets(
   }
   return [...byName].map(([name, { policy, lines }]) => ({
     kind: KINDS[policy],
-    severity: policy === 'secrets' ? 'high' : 'medium',
+    severity: SEVERITIES[policy],
     message: `This looks like ${name}.`,
     places: [{ path, lines }],
     mend: MEND[policy],
   }));
+}
+
+/** Finds what screening flags in the path of a file. */
+export function findSecretInPath(
+  key: FileKey,
+  { find }: Pick<Screening, 'find'>,
+): HygieneFinding[] {
+  const [first] = find(key.path);
+  if (first === undefined) return [];
+  const { name, policy } = first;
+  return [
+    {
+      kind: KINDS[policy],
+      severity: SEVERITIES[policy],
+      message: `The path has what looks like ${name}.`,
+      places: [{ path: toPhysicalPath(key), lines: [] }],
+      mend: 'Move the file to another path. The old path stays in its history until that is pruned.',
+    },
+  ];
 }

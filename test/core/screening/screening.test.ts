@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../core/errors.ts';
 import type { Screener } from '../../../core/contracts/screener.ts';
 import type { Core } from '../../../core/service.ts';
+import { compress } from '../../../core/archive/export.ts';
+import { packFolder } from '../../../core/archive/folder.ts';
 import { exportAll, importAll } from '../archive/archives.ts';
 import { serveWithModel } from '../../support/model-service.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -133,6 +135,103 @@ describe('SERVICE_SCREEN_SECRETS', () => {
       expect(await allRows(core)).not.toContain(TOKEN);
     },
   );
+
+  it.each(['mask', 'refuse'] as const)(
+    '%s refuses a new path, and names it nowhere',
+    async (policy) => {
+      const core = await open(policy);
+      const path = `user/keys/${TOKEN}.md`;
+      const shown = 'user/keys/[secret].md';
+      const error = await rejection(
+        call(core, 'alice', 'memory_write', { path, content: '- Tea.' }),
+      );
+      expect(error.details).toEqual({
+        field: 'path',
+        path: shown,
+        refused: [{ line: 1, kind: 'token' }],
+      });
+      await write(core, '- Tea.\n');
+      const operator = core.files.put(`users/alice/${TOKEN}`, { content: 'Tea' }, OPERATOR);
+      expect((await rejection(operator)).code).toBe('CONTENT_REFUSED');
+      expect(JSON.stringify([error.message, await rejection(operator)])).not.toContain(TOKEN);
+      expect(await allRows(core)).not.toContain(TOKEN);
+      expect(await core.metrics.text()).toContain(
+        'memory_service_screened_writes_total{outcome="refused",kind="token"} 2',
+      );
+    },
+  );
+
+  it('refuses a move to a path with a secret; a file that has one may change', async () => {
+    const reopen = await makeReopen();
+    const path = `user/${TOKEN}.md`;
+    await call(await reopen('off'), 'alice', 'memory_write', { path, content: 'a' });
+    const core = await reopen('refuse');
+    await call(core, 'alice', 'memory_write', { path, content: 'b' });
+    const { findings } = await core.observability.hygiene({ userId: 'alice' });
+    expect(findings).toMatchObject([
+      { kind: 'secret', places: [{ path: `users/alice/${TOKEN}.md`, lines: [] }] },
+    ]);
+    const moving = await openCore({
+      screen: { secrets: 'mask' },
+      tools: { move: true },
+    });
+    await write(moving, 'a');
+    const move = call(moving, 'alice', 'memory_move', { from: PATH, to: path });
+    expect((await rejection(move)).details).toMatchObject({ path: 'user/[secret].md' });
+    expect(await read(moving)).toBe('a');
+  });
+
+  it('says what an import masked, also in a dry run, and counts writes alone', async () => {
+    const core = await open('mask');
+    const bundle = JSON.stringify([{ id: '1', memory: `Token ${TOKEN}`, user_id: 'bob' }]);
+    const outcomes: unknown[] = [];
+    for (const dryRun of [true, false]) {
+      const options = {
+        onExisting: 'refuse' as const,
+        dryRun,
+        caller: null,
+        from: 'mem0' as const,
+      };
+      const source = () => Readable.from([Buffer.from(bundle)]);
+      for await (const line of await core.archive.import(source, options)) outcomes.push(line);
+    }
+    expect(outcomes).toHaveLength(2);
+    for (const line of outcomes) {
+      expect(line).toMatchObject({ outcome: 'created', masked: [{ kind: 'token' }] });
+    }
+    expect(await core.metrics.text()).toContain(
+      'memory_service_screened_writes_total{outcome="masked",kind="token"} 1',
+    );
+  });
+
+  it('skips an imported file for its path, and names the path masked', async () => {
+    const core = await open('refuse');
+    const folder = await temporaryDirectory();
+    await writeFile(path.join(folder, `${TOKEN}.md`), '- Tea.\n');
+    for (const dryRun of [true, false]) {
+      const options = {
+        onExisting: 'refuse' as const,
+        dryRun,
+        caller: null,
+        from: 'markdown' as const,
+      };
+      const packed = compress(
+        packFolder(folder, {
+          userId: 'alice',
+          onNormalised: () => undefined,
+          onLeftOut: () => undefined,
+          onFile: () => undefined,
+        }),
+      );
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of packed) chunks.push(chunk as Uint8Array);
+      const lines: unknown[] = [];
+      const imported = await core.archive.import(() => Readable.from(chunks), options);
+      for await (const line of imported) lines.push(line);
+      expect(lines).toMatchObject([{ item: 'users/alice/[secret].md' }]);
+      expect(JSON.stringify(lines)).not.toContain(TOKEN);
+    }
+  });
 
   it('looks at added lines alone', async () => {
     const reopen = await makeReopen();
