@@ -77,7 +77,7 @@ export function* examineInSteps(
     };
     yield null;
     const after = workspace.fork(located);
-    const context = { located, seen: null, before: workspace, after, limits };
+    const context = { located, seen: null, before: workspace, after, limits, subjects };
     const fault = yield* findFault(context, guards);
     if (fault === null) workspace.apply(located);
     all.push(fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } });
@@ -152,7 +152,7 @@ function* applyOne(
   const located = yield* workspace.locate(examined.operation);
   if ('status' in located) return located.why;
   const after = workspace.fork(located);
-  const context = { located, seen: examined, before: workspace, after, limits };
+  const context = { located, seen: examined, before: workspace, after, limits, subjects: null };
   const fault = yield* findFault(context, guards);
   if (fault !== null) return fault.why;
   workspace.apply(located);

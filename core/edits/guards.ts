@@ -6,6 +6,7 @@ import { isBlank } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from '../screening/detect.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
+import type { Subjects } from './subject.ts';
 import { isSameView, type OperationView, toView } from './views.ts';
 import { groundsOf, type LocatedOperation, touchedBy, type Workspace } from './workspace.ts';
 import { toBare } from './loose-text.ts';
@@ -31,6 +32,8 @@ export interface GuardContext {
   before: Workspace;
   after: Workspace;
   limits: EditLimits;
+  /** Whom lines are about; `null` where an operation that was examined before is applied. */
+  subjects: Subjects | null;
 }
 
 /** A rule of form: why the operation is refused, or `null`. What may take long yields now and then. */

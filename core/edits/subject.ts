@@ -28,6 +28,8 @@ interface Place {
 export interface Subjects {
   ofRow(row: Row): Subject | null;
   ofLine(text: string, place: Place): Subject | null;
+  /** Whom a fact is about by its first words: somebody with a relation, or whom memory knows. Else `null`. */
+  ofFact(text: string): Subject | null;
   differ(subjects: readonly (Subject | null)[]): boolean;
   /** Whether a word is a name of the user. */
   isUser(word: string): boolean;
@@ -114,8 +116,17 @@ export function* readSubjects(
     return null;
   }
 
+  function ofFact(text: string): Subject | null {
+    const leading = readLeading(toBare(text), { people, isEnglish: isEnglishLine });
+    const isPerson =
+      leading !== null &&
+      (leading.relation !== null || (leading.name !== null && people.isKnown(leading.name)));
+    return isPerson ? withoutUser(leading) : null;
+  }
+
   return {
     ofLine,
+    ofFact,
     isUser: (word) => own.has(toWord(word)),
     isCommon: (word) => people.isCommon(toWord(word)),
     ofRow: (row) =>

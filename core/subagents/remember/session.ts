@@ -14,6 +14,7 @@ import type { Revisions } from '../../history/revisions.ts';
 import { resolveInSteps } from '../../values/times.ts';
 import { inSlices } from '../../time/pause.ts';
 import type { Model } from '../model.ts';
+import { createTellingGuard } from './telling-guard.ts';
 import { createFactGuard, guardInbox, toFactDates } from './fact-guard.ts';
 import type { InboxDependencies } from './inbox.ts';
 import type { LookDependencies, SeenMemory } from './look.ts';
@@ -110,7 +111,12 @@ export function toExamineOptions(
   return {
     limits: { maxFileBytes, mayCreate: true },
     dates: toFactDates(said),
-    guards: { ...GUARDS, fact: createFactGuard(said), inbox: guardInbox },
+    guards: {
+      ...GUARDS,
+      fact: createFactGuard(said),
+      telling: createTellingGuard(said),
+      inbox: guardInbox,
+    },
   };
 }
 

@@ -91,7 +91,7 @@ it.each(ATTACKS)('is stopped when a hostile model $name; without $guards it work
 
 it.each([
   ['a negation', '- Does not drink tea', 'Does not drink tea at all', '- Drinks tea'],
-  ['the subject', '- Noa drinks tea', 'Noa drinks tea a lot', '- Ben drinks tea'],
+  ['with whom', '- Drinks tea with Noa', 'Drinks tea with Noa a lot', '- Drinks tea with Ben'],
   [
     'before and after',
     '- Drinks coffee',
