@@ -629,7 +629,8 @@ export function toErrorBody(
       message: error.message,
       ...(error.details === undefined ? {} : { details: error.details }),
       retryable: error.retryable,
-      action: error.actionIn(api),
+      // A tool names its files in the same way whichever API ran it, as the Playground does.
+      action: error.actionIn(error.toolCallId === undefined ? api : 'tools'),
       ...(trace === undefined ? {} : { traceId: trace }),
       ...(error.toolCallId === undefined ? {} : { toolCallId: error.toolCallId }),
     },

@@ -5,9 +5,15 @@ import type {
   TopologyNode,
 } from '../../core/contracts/admin.ts';
 import type { RouteLocationRaw } from 'vue-router';
-import { type CallSelection, toCallQuery } from './calls.ts';
+import {
+  CALL_KIND_NAMES,
+  CALL_KINDS,
+  type CallSelection,
+  countKind,
+  toCallQuery,
+} from './calls.ts';
 import { count } from './story.ts';
-import { formatDuration, formatTime } from './times.ts';
+import { endOfDay, formatDuration, formatTime } from './times.ts';
 import { takeEnd } from '../../core/encoding/take-text.ts';
 
 /** A chart, and its data as rows of a table. */
@@ -50,12 +56,8 @@ type Zone = 'local' | 'utc';
 const DAY_MS = 86_400_000;
 const BUCKET_MS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': DAY_MS } as const;
 
-const SERIES = [
-  ['Reads', 'reads'],
-  ['Finds', 'finds'],
-  ['Writes', 'writes'],
-  ['Failed', 'failed'],
-] as const;
+/** The bars, from the bottom of a stack to its top. */
+const SERIES = CALL_KIND_NAMES.map((kind) => ({ kind, name: CALL_KINDS[kind].label }));
 
 /** Calls by kind over time, stacked. */
 export function toActivityChart(
@@ -63,7 +65,8 @@ export function toActivityChart(
   { zone, place }: { zone: Zone; place: Place },
 ): DashboardChart {
   const points = found?.points ?? [];
-  const timeOf = (at: string) => ({ since: at, until: endOf(at, found?.bucket) });
+  const endOf = toEnds(found, zone);
+  const timeOf = (at: string) => ({ since: at, until: endOf(at) });
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
     xAxis: { type: 'category', data: points.map(({ at }) => moment(at)) },
@@ -71,27 +74,28 @@ export function toActivityChart(
     tooltip: {
       valueFormatter: (value: unknown) => (typeof value === 'number' ? count(value, 'call') : '–'),
     },
-    series: SERIES.map(([name, key]) => ({
+    series: SERIES.map(({ name, kind }) => ({
       name,
       type: 'bar',
       stack: 'calls',
       barMaxWidth: 18,
-      data: points.map((point) => point[key]),
+      data: points.map((point) => countKind(point, kind)),
     })),
   };
   return {
     option: found === undefined ? null : option,
-    columns: ['Time', 'Calls', 'Reads', 'Finds', 'Writes', 'Failed', 'Refused'],
+    columns: ['Time', 'Calls', ...SERIES.map(({ name }) => name)],
     rows: points
       .filter(({ calls }) => calls > 0)
-      .map(({ at, calls, reads, finds, writes, failed, refused }) => [
-        moment(at),
-        ...[calls, reads, finds, writes, failed, refused],
+      .map((point) => [
+        moment(point.at),
+        point.calls,
+        ...SERIES.map(({ kind }) => countKind(point, kind)),
       ]),
     links: points.filter(({ calls }) => calls > 0).map(({ at }) => callsAt(place, timeOf(at))),
     linkOf({ dataIndex, seriesName }) {
       const at = points[dataIndex ?? -1]?.at;
-      const kind = SERIES.find(([name]) => name === seriesName)?.[1];
+      const kind = SERIES.find(({ name }) => name === seriesName)?.kind;
       return at === undefined ? null : callsAt(place, { ...timeOf(at), ...(kind && { kind }) });
     },
   };
@@ -103,10 +107,11 @@ export function toLatencyChart(
   { zone, place }: { zone: Zone; place: Place },
 ): DashboardChart {
   const tools = found?.tools ?? [];
+  const endOf = toEnds(found, zone);
   const linkOf = (tool: string | null, at: string) =>
     callsAt(place, {
       since: at,
-      until: endOf(at, found?.bucket),
+      until: endOf(at),
       ...(tool !== null && { tool }),
     });
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
@@ -121,7 +126,14 @@ export function toLatencyChart(
         formatter: (ms: number) => moment(new Date(ms).toISOString()),
         hideOverlap: true,
       },
+      // The head of a tooltip.
+      axisPointer: {
+        label: {
+          formatter: ({ value }: { value: number }) => moment(new Date(value).toISOString()),
+        },
+      },
     },
+    useUTC: zone === 'utc',
     yAxis: { type: 'value', axisLabel: { formatter: '{value} ms' } },
     tooltip: {
       valueFormatter: (value: unknown) => (typeof value === 'number' ? formatDuration(value) : '–'),
@@ -216,9 +228,13 @@ function toAccessFilter(node: TopologyNode | undefined): Record<string, string> 
   }
 }
 
-/** When a bucket ends. */
-function endOf(at: string, bucket: ActivitySeries['bucket'] = '1d'): string {
-  return new Date(Date.parse(at) + BUCKET_MS[bucket]).toISOString();
+/** When the bucket ends that starts at a time. A day of a zone may have 23 or 25 hours. */
+function toEnds(found: { bucket: ActivitySeries['bucket'] } | undefined, zone: Zone) {
+  const bucket = found?.bucket ?? '1d';
+  return (at: string) =>
+    bucket === '1d'
+      ? endOfDay(at, zone)
+      : new Date(Date.parse(at) + BUCKET_MS[bucket]).toISOString();
 }
 
 /** A node or an edge under the pointer. */

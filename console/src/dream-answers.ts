@@ -338,6 +338,14 @@ export function tellDreaming(
       action: null,
     };
   }
+  if (model.answers === false) {
+    return {
+      tone: 'warn',
+      text: `Dreams fail while the model does: its last call failed: ${model.problem ?? 'no reason was given'}.`,
+      hint: null,
+      action: null,
+    };
+  }
   if (invalid.length > 0) {
     return {
       tone: 'warn',

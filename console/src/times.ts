@@ -27,6 +27,15 @@ export const formatClock = formatterOf({
   fractionalSecondDigits: 3,
 });
 
+/** `20 Nov, 16:25:47`: a clock of another day. */
+export const formatDayClock = formatterOf({
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
 /** Keeps the formatter of each zone: making one takes fifty times as long as using it. */
 function formatterOf(options: Intl.DateTimeFormatOptions): (time: string, zone: Zone) => string {
   const formats: Partial<Record<Zone, Intl.DateTimeFormat>> = {};
@@ -78,6 +87,19 @@ export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} KB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** When the day ends that begins at a time, in the zone of displayed times. */
+export function endOfDay(at: string, zone: Zone): string {
+  const end = new Date(at);
+  if (zone === 'utc') end.setUTCDate(end.getUTCDate() + 1);
+  else end.setDate(end.getDate() + 1);
+  return end.toISOString();
+}
+
+/** The name of the zone of displayed times, as the service takes it. */
+export function nameZone(zone: Zone): string {
+  return zone === 'utc' ? 'UTC' : new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** The time ranges that a filter offers. */

@@ -45,20 +45,20 @@ function badnessOf({ hygiene }: UserRow): number {
   return (high * ABOVE + medium) * ABOVE + low;
 }
 
-/** Memory that no tool call was shown for so many days is dead weight. */
-export const DEAD_DAYS = 30;
-const DEAD_MS = DEAD_DAYS * 86_400_000;
+/** Memory as old that no agent was shown for so long is dead weight. */
+const DEAD = '30d';
 
-/** Which users the table shows. */
+/** Which users the table shows: what the service selects them by, and what only the check knows. */
 export const USER_GROUPS = {
   dead: {
     label: 'Dead weight: not shown for 30 days',
-    has: ({ lastShownAt }: UserRow, now: number) =>
-      lastShownAt === null || now - Date.parse(lastShownAt) > DEAD_MS,
+    query: { notShownSince: DEAD, existsSince: DEAD },
+    has: (_row: UserRow) => true,
   },
   findings: {
     label: 'With findings',
-    has: ({ findings = 0 }: UserRow, _now: number) => findings > 0,
+    query: {},
+    has: ({ findings = 0 }: UserRow) => findings > 0,
   },
 } as const;
 /** A part of the users. */

@@ -6,7 +6,7 @@ import type { Storage } from '../contracts/storage.ts';
 import { type ErrorCode, MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
 import { isPathRefused, type Screening } from '../screening/screening.ts';
-import { IMPORT_ACTOR } from '../files/actor.ts';
+import { IMPORT_ACTOR } from '../files/service-actors.ts';
 import { hashText } from '../files/content.ts';
 import type { Files } from '../files/files.ts';
 import { isErased } from '../files/hold.ts';

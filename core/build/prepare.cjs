@@ -27,7 +27,10 @@ const BUILDS = [
   },
   {
     name: 'console',
-    sources: ['console', 'core/errors.ts', 'core/encoding/take-text.ts'],
+    sources: [
+      ...['console', 'core/errors.ts', 'core/encoding/take-text.ts', 'core/encoding/percent.ts'],
+      'core/files/service-actors.ts',
+    ],
     output: 'dist/console/index.html',
     usually: '10 to 20 seconds',
     run: buildConsole,

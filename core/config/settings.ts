@@ -388,6 +388,12 @@ export const SETTINGS = {
     env: 'SERVICE_SLA_ERROR_RATE',
     description: 'Share of failed calls that the SLA watch allows.',
   },
+  'sla.minCalls': {
+    schema: integer(1, 1_000_000),
+    default: 100,
+    env: 'SERVICE_SLA_MIN_CALLS',
+    description: 'Calls from which on the SLA watch reports a breach; fewer say little.',
+  },
   'sla.slowCallMs': {
     schema: integer(1, 600_000),
     default: 1_000,

@@ -327,9 +327,16 @@ export interface FileStore {
     folder: string,
     page: PageRequest,
   ): Promise<PageResult<{ folder: FolderListing } | { file: FileListing }>>;
-  /** Admin: scopes of users that have files, by user id. */
+  /**
+   * Admin: scopes of users that have files, by user id. With `notShownSince` those of which no agent
+   * was shown anything at or after that time, with `existsSince` those with a file from before it.
+   */
   listUsers(
-    filter: { contains?: string | null },
+    filter: {
+      contains?: string | null;
+      notShownSince?: number | null;
+      existsSince?: number | null;
+    },
     page: PageRequest,
   ): Promise<PageResult<UserListing>>;
   /** Admin: spaces that were created or written, by id, or the one of a scope. */

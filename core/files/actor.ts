@@ -1,18 +1,6 @@
 import { invalidField } from '../errors.ts';
 import { INVISIBLE } from './paths.ts';
-
-/** The actor of what an operator does. */
-export const OPERATOR_ACTOR = 'admin';
-/** The actor of what an import writes. */
-export const IMPORT_ACTOR = 'import';
-/** Actors that only the service itself uses. */
-const RESERVED = new Set([
-  OPERATOR_ACTOR,
-  'dream-agent',
-  'filing-agent',
-  IMPORT_ACTOR,
-  'playground',
-]);
+import { SERVICE_ACTORS } from './service-actors.ts';
 
 const DEFAULT_ACTOR = 'agent';
 const MAX_LENGTH = 64;
@@ -51,8 +39,8 @@ export function findNameFault(value: string): string | null {
 }
 
 function findReserved(value: string): string | null {
-  if (RESERVED.has(value.normalize('NFKC').replace(DASH, '-').toLowerCase())) {
-    return `must not be one of ${[...RESERVED].join(', ')}: those are the service's own`;
+  if (SERVICE_ACTORS.has(value.normalize('NFKC').replace(DASH, '-').toLowerCase())) {
+    return `must not be one of ${[...SERVICE_ACTORS].join(', ')}: those are the service's own`;
   }
   return null;
 }

@@ -4,7 +4,7 @@ import type { FileKey } from '../contracts/records.ts';
 import type { Guard } from '../contracts/storage.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { MemoryError } from '../errors.ts';
-import { OPERATOR_ACTOR } from './actor.ts';
+import { OPERATOR_ACTOR } from './service-actors.ts';
 import type { Commit, CommitDependencies, PastChange, WrittenRun } from './commit.ts';
 import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';

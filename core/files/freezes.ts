@@ -7,7 +7,8 @@ import type { IdSource } from '../ids/ids.ts';
 import type { AdminFreeze, FreezeRequest } from '../schemas/freezes.ts';
 import { toAuditRecord } from '../telemetry/audit.ts';
 import { toTime } from '../time/time.ts';
-import { OPERATOR_ACTOR, parseHostActor } from './actor.ts';
+import { parseHostActor } from './actor.ts';
+import { OPERATOR_ACTOR } from './service-actors.ts';
 import { checkReason } from './content.ts';
 import {
   FREEZE_PREFIX,

@@ -3,7 +3,7 @@ import type { FileKey, FileState, NewRevision, PrunedRevision } from '../contrac
 import type { Storage } from '../contracts/storage.ts';
 import type { ImportedFile, ImportOutcome, OnExisting } from '../schemas/archive.ts';
 import { noTrace } from '../telemetry/tracer.ts';
-import { IMPORT_ACTOR } from './actor.ts';
+import { IMPORT_ACTOR } from './service-actors.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
 import { type AdoptedChain, type Draft, NO_TOOL_CALL } from './draft.ts';

@@ -5,7 +5,7 @@ import { MemoryError } from '../errors.ts';
 import { answerList, PAGE_LIMITS, readRows } from '../lists/page.ts';
 import { parseUserId } from './paths.ts';
 import type { UserSort } from '../schemas/users.ts';
-import { parseTime, toTimeOrNull } from '../time/time.ts';
+import { parseTimeOrNull, toTimeOrNull } from '../time/time.ts';
 
 /** What users are sorted by: whole numbers, -1 for never and for what cannot be known. */
 const FIGURES: Readonly<Record<Exclude<UserSort, 'userId'>, (user: UserListing) => number>> = {
@@ -24,23 +24,26 @@ export async function listUsers(
   storage: Storage,
   query: UserListQuery,
 ): Promise<ListAnswer<AdminUser>> {
-  const { sort = 'userId', q, notShownSince } = query;
+  const { sort = 'userId', q, notShownSince, existsSince } = query;
   const userId = query.userId === undefined ? undefined : parseUserId(query.userId);
   const contains = userId ?? q ?? null;
-  const before = notShownSince === undefined ? null : parseTime(notShownSince, 'notShownSince');
   const isWanted = (user: UserListing) =>
     (userId === undefined || user.userId === userId) &&
-    (q === undefined || user.userId.toLowerCase().includes(q.toLowerCase())) &&
-    (before === null || (user.lastShownAt ?? -1) < before);
+    (q === undefined || user.userId.toLowerCase().includes(q.toLowerCase()));
+  const filter = {
+    contains,
+    notShownSince: parseTimeOrNull(notShownSince, 'notShownSince'),
+    existsSince: parseTimeOrNull(existsSince, 'existsSince'),
+  };
   return await answerList(query, {
     list: 'users',
     sort,
     defaultOrder: sort === 'userId' ? 'asc' : 'desc',
-    filters: { q, userId, notShownSince },
+    filters: { q, userId, notShownSince, existsSince },
     async read(page) {
-      const isByStorage = sort === 'userId' && userId === undefined && before === null;
-      if (isByStorage) return await storage.files.listUsers({ contains }, page);
-      const all = readRows((some) => storage.files.listUsers({ contains }, some));
+      const isByStorage = sort === 'userId' && userId === undefined;
+      if (isByStorage) return await storage.files.listUsers(filter, page);
+      const all = readRows((some) => storage.files.listUsers(filter, some));
       return await pickPage(all, page, {
         isWanted,
         figureOf: sort === 'userId' ? null : FIGURES[sort],

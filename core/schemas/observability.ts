@@ -55,6 +55,7 @@ export const ObservabilitySummary = strictObject({
       p95Ms: Type.Number(),
       errorRate: Type.Number(),
       slowCallMs: Type.Number({ description: 'A call that takes as long is listed as slow.' }),
+      minCalls: Type.Number({ description: 'With fewer calls nothing is reported as breached.' }),
     }),
   }),
 });
@@ -67,7 +68,16 @@ export const Bucket = Type.Enum(['1m', '5m', '1h', '1d']);
 export type Bucket = Static<typeof Bucket>;
 
 /** What a series takes. */
-export const SeriesQuery = strictObject({ ...rangeQuery, bucket: Type.Optional(Bucket) });
+export const SeriesQuery = strictObject({
+  ...rangeQuery,
+  bucket: Type.Optional(Bucket),
+  timeZone: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Days begin at midnight here, as in Europe/Berlin; default UTC.',
+    }),
+  ),
+});
 export type SeriesQuery = Static<typeof SeriesQuery>;
 
 /** Tool calls over time. */
@@ -75,7 +85,8 @@ export const ActivitySeries = strictObject({
   ...rangeFields,
   bucket: Bucket,
   points: Type.Array(strictObject({ at: timeSchema, ...callCounts }), {
-    description: 'One for each bucket, also for those without calls.',
+    description:
+      'One for each bucket, also for those without calls. Calls that are none of reads, writes, finds, failed and refused are lists and calls of plugins’ tools.',
   }),
 });
 export type ActivitySeries = Static<typeof ActivitySeries>;

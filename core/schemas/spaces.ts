@@ -46,7 +46,8 @@ export const AdminSpace = strictObject({
   reads: count('Reads of its files.'),
   lastReadAt: nullable(timeSchema),
   lastShownAt: nullable(timeSchema, {
-    description: 'When a tool call was last shown a file, also as the result of a search.',
+    description:
+      'When an agent was last shown a file, also as the result of a search. Dreams and the Playground are no agents.',
   }),
   lastWriteAt: nullable(timeSchema),
   historyHash: nullable(

@@ -20,7 +20,8 @@ export const AdminUser = strictObject({
   reads: count('Reads of the user’s own files.'),
   lastReadAt: nullable(timeSchema),
   lastShownAt: nullable(timeSchema, {
-    description: 'When a tool call was last shown a file, also as the result of a search.',
+    description:
+      'When an agent was last shown a file, also as the result of a search. Dreams and the Playground are no agents.',
   }),
   lastWriteAt: nullable(timeSchema),
   historyHash: nullable(
@@ -46,7 +47,10 @@ export const UserListQuery = strictObject({
   q: filterText('Text that the user id contains, without regard to ASCII case.'),
   userId: Type.Optional(userIdSchema),
   notShownSince: Type.Optional(
-    requestTime('Users whose memory no tool call was shown at or after this time.'),
+    requestTime('Users whose memory no agent was shown at or after this time.'),
+  ),
+  existsSince: Type.Optional(
+    requestTime('Users with a file from before this time: younger memory had no time to be used.'),
   ),
   sort: Type.Optional(UserSort),
   ...pageQuery,

@@ -22,18 +22,20 @@ import type {
 } from '../contracts/admin.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { invalidField } from '../errors.ts';
 import { answerList } from '../lists/page.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
 import { listEvents, listFailures } from './events/event-lists.ts';
 import type { Screening } from '../screening/screening.ts';
+import { isTimeZone } from '../time/time-zone.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
 import { checkUsers } from './hygiene/check-users.ts';
 import { readInfluence } from './influence.ts';
 import { observationsOf } from './events/observation-store.ts';
-import { chooseBucket, parseRange } from './rollups/range.ts';
-import { readActivity, readLatency } from './rollups/series.ts';
+import { chooseBucket, parseRange, type Range } from './rollups/range.ts';
+import { readActivity, readLatency, type SeriesOptions } from './rollups/series.ts';
 import { readSummary } from './rollups/summary.ts';
 
 /** The default length of the list of most accessed files. */
@@ -86,11 +88,11 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     summary: async (query) => readSummary(store, await parsed(query), { sla }),
     async activity(query) {
       const range = await parsed(query);
-      return readActivity(store, range, { bucket: chooseBucket(range, query.bucket) });
+      return readActivity(store, range, toBuckets(range, query));
     },
     async latency(query) {
       const range = await parsed(query);
-      return readLatency(store, range, { bucket: chooseBucket(range, query.bucket) });
+      return readLatency(store, range, toBuckets(range, query));
     },
     async topology(query) {
       return readTopology(store, await parsed(query), { isComplete: query.complete });
@@ -113,4 +115,13 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
       }),
     ),
   };
+}
+
+/** Throws `INVALID_REQUEST` for a time zone that is none, and for too many points. */
+function toBuckets(range: Range, query: SeriesQuery): SeriesOptions {
+  const { bucket, timeZone = null } = query;
+  if (timeZone !== null && !isTimeZone(timeZone)) {
+    throw invalidField('/timeZone', 'must be a time zone like Europe/Berlin', 'timeZone');
+  }
+  return { bucket: chooseBucket(range, bucket), timeZone };
 }

@@ -57,6 +57,33 @@ export function toLocalDay(at: number, timeZone: string): string {
   return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
 }
 
+/** No day is longer, also where clocks go back. */
+const LONGEST_DAY_MS = 27 * 3_600_000;
+/** Offsets of time zones are multiples of it. */
+const OFFSET_MS = 15 * 60_000;
+
+/** The moment at which the day of `at` begins in a time zone: midnight, or the first moment after it. */
+export function startOfLocalDay(at: number, timeZone: string): number {
+  const day = toLocalDay(at, timeZone);
+  let isBefore = Math.floor((at - LONGEST_DAY_MS) / OFFSET_MS);
+  let isIn = Math.ceil(at / OFFSET_MS);
+  while (isIn - isBefore > 1) {
+    const middle = Math.floor((isBefore + isIn) / 2);
+    if (toLocalDay(middle * OFFSET_MS, timeZone) < day) isBefore = middle;
+    else isIn = middle;
+  }
+  return isIn * OFFSET_MS;
+}
+
+/** The starts of the days of a time zone, from the one of `since` on to the first at or after `until`. */
+export function startsOfLocalDays(since: number, until: number, timeZone: string): number[] {
+  const starts = [startOfLocalDay(since, timeZone)];
+  for (let last = starts[0] as number; last < until; starts.push(last)) {
+    last = startOfLocalDay(last + LONGEST_DAY_MS, timeZone);
+  }
+  return starts;
+}
+
 /** The English name of a day's weekday. */
 export function toWeekday(day: string): string {
   const format = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' });

@@ -61,14 +61,27 @@ describe('the overview', () => {
     const model = openai({ baseUrl: provider.baseUrl, name: 'scripted', maxRetries: 0 });
     const opened = await openConsole({ config: { model } });
     const { page, service, visit } = opened;
+    await visit('/playground?show=wiring');
+    const wiring = page.getByRole('region', { name: 'Wiring' }).getByRole('listitem');
+    const ofModel = wiring.filter({ hasText: 'Model:' });
+    await ofModel.getByText('scripted, not tried yet').waitFor();
+    await expectCount(ofModel.locator('.text-success'), 0);
     await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
     await call(service.core, 'alice', 'memory_remember', { text: 'Likes tea.' }).catch(
       () => undefined,
     );
+    const refused = 'the provider answered 401; check the API key';
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await ofModel.getByText(`scripted, its last call failed: ${refused}`).waitFor();
     await visit('/');
     await page
       .getByRole('list', { name: 'Warnings' })
-      .getByText('The model does not answer: the provider answered 401; check the API key.')
+      .getByText(`The model does not answer: ${refused}.`)
+      .waitFor();
+    // Nothing is green while something is wrong.
+    await page
+      .getByText(/ready, .*, 1 warning/)
+      .locator('.bg-warning')
       .waitFor();
     expectNoProblems(opened);
   });
@@ -89,6 +102,11 @@ describe('the dashboard', () => {
     await call(core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
     await visit('/observability?since=1h&userId=alice');
     await page.getByText('Tool calls').locator('..').getByText('5', { exact: true }).waitFor();
+    // One of five failed: that is said, and that they are few.
+    await page.getByText('There were only 5 calls: a breach counts from 100 calls on.').waitFor();
+    await page.getByText('too few calls to tell').waitFor();
+    await page.getByText('20% of the calls failed').waitFor();
+    await page.getByText('20%', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Topology: as a table' }).click();
     const topology = page.getByRole('region', { name: 'Topology, as a table' });
     await expectUrl(page, 'topology-as=table');

@@ -107,19 +107,32 @@ describe('a job of an operator takes at most three clicks', () => {
     const write = (userId: string) =>
       call(service.core, userId, 'memory_write', { path: 'user/a.md', content: 'Likes tea.\n' });
     const find = (userId: string) => call(service.core, userId, 'memory_find', { query: 'tea' });
-    for (const userId of ['never', 'long-ago', 'used']) await write(userId);
+    for (const userId of ['never', 'long-ago', 'played', 'used']) await write(userId);
     await find('long-ago');
     clock.advance(59 * DAY);
     await find('used');
+    // What the Playground reads is no use, and what is new had no time to be used.
+    await service.core.tools.executeAs(
+      'memory_read',
+      { context: { userId: 'played' }, arguments: { path: 'user/a.md' } },
+      { actor: 'playground' },
+    );
+    await write('new');
     await visit('/');
     const clicks = await countClicks(page);
     await page.getByRole('link', { name: 'Users', exact: true }).click();
     await page.getByRole('button', { name: /^Dead weight/ }).click();
-    await page.getByRole('status').getByText('2 users shown').waitFor();
+    await page.getByRole('status').getByText('3 users shown').waitFor();
     await page.getByRole('button', { name: 'Open never' }).waitFor();
     await page.getByRole('button', { name: 'Open long-ago' }).waitFor();
+    await page.getByRole('button', { name: 'Open played' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Open new' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Open used' }).count()).toBe(0);
     expect(await clicks()).toBeLessThanOrEqual(2);
+    // The same among all users, which are read where findings are sorted by.
+    await visit('/users?show=dead&sort=findings');
+    await page.getByRole('status').getByText('3 users shown').waitFor();
+    await page.getByRole('button', { name: 'Open played' }).waitFor();
     expectNoProblems(opened);
   });
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectCount, expectNoProblems, openConsole } from './support/console.ts';
 
 async function choose(page: Page, choice: string): Promise<void> {
   await page.getByRole('button', { name: 'Settings' }).click();
@@ -34,9 +34,17 @@ describe('what a person prefers', () => {
   });
 
   it('are days of the place where they are read, in what a prune would remove', async () => {
-    const opened = await openConsole({ context: { timezoneId: 'Asia/Tokyo' } });
-    const { page, visit } = opened;
-    // Already the next day in Tokyo. The clock goes on: where it stands still, Vue ignores clicks.
+    // Already the next day in Tokyo.
+    const calledAt = Date.parse('2026-03-08T20:00:00Z');
+    const opened = await openConsole({
+      context: { timezoneId: 'Asia/Tokyo' },
+      config: { now: () => calledAt },
+    });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    await call(service.core, 'alice', 'memory_list', {});
+    await call(service.core, 'alice', 'memory_read', { path: 'user/no.md' }).catch(() => null);
+    // The clock goes on: where it stands still, Vue ignores clicks.
     await page.clock.install({ time: new Date('2026-03-10T20:00:00Z') });
     await visit('/revisions?prune=yes');
     const dialog = page.getByRole('dialog', { name: 'Prune old revisions' });
@@ -49,6 +57,27 @@ describe('what a person prefers', () => {
     await dialog.getByLabel('Older than (days)').fill('1');
     await dialog.getByRole('button', { name: 'Count' }).click();
     await dialog.getByText('older than 9 Mar 2026').waitFor();
+    await page.keyboard.press('Escape');
+
+    // A bar is a day of that place, and its parts add up to all calls of the day.
+    const bars = (day: string) =>
+      page.getByRole('link', { name: `${day}: 3 calls (writes 1, other 1, refused 1)` });
+    await visit('/');
+    await bars('8 Mar').waitFor();
+    await choose(page, 'Local times');
+    await bars('9 Mar').click();
+    const calls = page.getByRole('dialog', { name: 'Calls' });
+    await calls.getByText('9 Mar 2026, 00:00:00 to 10 Mar 2026, 00:00:00 GMT+9').waitFor();
+    await expectCount(calls.getByRole('listitem'), 3);
+    await expectCount(calls.getByText('9 Mar, 05:00:00'), 3);
+    await page.keyboard.press('Escape');
+    // Events of another day say which.
+    const live = page.getByRole('region', { name: 'Live events', exact: true });
+    await expectCount(live.getByText('9 Mar, 05:00:00'), 3);
+    const activity = page.getByRole('region', { name: 'Activity', exact: true });
+    await activity.getByRole('button', { name: 'Activity: as a table' }).click();
+    await activity.getByRole('row', { name: '9 Mar 3 0 0 1 1 1 0' }).getByRole('link').click();
+    await expectCount(calls.getByRole('listitem'), 3);
     expectNoProblems(opened);
   });
 

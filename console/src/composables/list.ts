@@ -76,7 +76,7 @@ export function useList<T>(options: {
 }
 
 /** The filters that are times: ages such as `24h` become the time that they mean now. */
-const TIMES: readonly string[] = ['since', 'until', 'notShownSince'];
+const TIMES: readonly string[] = ['since', 'until', 'notShownSince', 'existsSince'];
 
 /** The filters for the API. */
 export function settle(filters: Readonly<Record<string, string>>): Query {

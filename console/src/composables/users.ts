@@ -5,7 +5,6 @@ import { ApiError, type Query } from '../api.ts';
 import type { AdminDreamUser } from '../dream-answers.ts';
 import {
   addFindings,
-  DEAD_DAYS,
   sortUsers,
   toUserRows,
   USER_GROUPS,
@@ -13,7 +12,7 @@ import {
   type UserRow,
   type UserSort,
 } from '../user-rows.ts';
-import { type List, useList } from './list.ts';
+import { type List, settle, useList } from './list.ts';
 import { useApi } from './session.ts';
 
 /** The most users that are read to sort by what only other routes know. */
@@ -44,6 +43,8 @@ export interface Users {
   readonly isCut: ComputedRef<boolean>;
   /** The user with an id, also if no row of the table is of it. */
   readonly chosen: ComputedRef<UserRow | null>;
+  /** How many users there are, where all of them are read. */
+  readonly total: ComputedRef<number | null>;
   /** How many users were checked; `null` while no check was asked for. */
   readonly checked: ComputedRef<number | null>;
   readonly isChecking: Readonly<Ref<boolean>>;
@@ -64,6 +65,10 @@ export function useUsers(options: {
   const api = useApi();
   const { filters, chosenId, isChecked } = options;
   const q = () => filters().q;
+  const selection = (): Record<string, string> => {
+    const { group } = filters();
+    return group === null ? {} : USER_GROUPS[group].query;
+  };
   const isWhole = computed(() => {
     const { sort, group } = filters();
     return isChecked() || sort === 'findings' || sort === 'dreaming' || group === 'findings';
@@ -73,22 +78,18 @@ export function useUsers(options: {
     name: 'users',
     enabled: () => !isWhole.value,
     filters: () => {
-      const { sort, order, group } = filters();
-      return {
-        q: q() ?? '',
-        sort,
-        order,
-        ...(group === 'dead' && { notShownSince: `${DEAD_DAYS}d` }),
-      };
+      const { sort, order } = filters();
+      return { q: q() ?? '', sort, order, ...selection() };
     },
     fetch: readPage,
   });
   const whole = useQuery({
-    queryKey: computed(() => ['users.all', q()]),
+    queryKey: computed(() => ['users.all', q(), selection()]),
     enabled: isWhole,
     queryFn: async ({ signal }) => {
+      const query = { q: q(), ...settle(selection()) };
       const [users, dreams] = await Promise.all([
-        readAll<AdminUser>((query) => api.users({ ...query, q: q() }, signal)),
+        readAll<AdminUser>((page) => api.users({ ...page, ...query }, signal)),
         readDreams({ q: q() }, signal),
       ]);
       return toUserRows(users, dreams);
@@ -160,8 +161,7 @@ export function useUsers(options: {
       if (!isWhole.value) return list.items.value;
       const { sort, order, group } = filters();
       const has = group === null ? () => true : USER_GROUPS[group].has;
-      const now = Date.now();
-      const rows = addFindings(whole.data.value ?? [], found.value).filter((row) => has(row, now));
+      const rows = addFindings(whole.data.value ?? [], found.value).filter(has);
       return sortUsers(rows, { sort, order });
     }),
     list: computed(() => (isWhole.value ? null : list)),
@@ -169,6 +169,7 @@ export function useUsers(options: {
     error: computed(() => (isWhole.value ? whole.error.value : list.error.value)),
     isCut: computed(() => isWhole.value && (whole.data.value?.length ?? 0) >= MOST_USERS),
     chosen: computed(() => one.data.value ?? null),
+    total: computed(() => (isWhole.value ? (whole.data.value?.length ?? null) : null)),
     checked: computed(() => (isChecked() ? found.value.length : null)),
     isChecking,
     checkError,

@@ -12,6 +12,7 @@ import { AdminStatus } from '../../schemas/status.ts';
 type StatusCore = Pick<
   Core,
   | 'settings'
+  | 'access'
   | 'exam'
   | 'storage'
   | 'startedAt'
@@ -116,7 +117,10 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           })),
           freezes,
           databaseFile,
-          toolsApi: toToggle(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),
+          toolsApi: toToggle(
+            settings.apiKey !== null || core.access.known.list().length > 0,
+            'Set SERVICE_API_KEY, or make a key.',
+          ),
           tools: tools.map(({ name, available }) => ({ name, available })),
           limits: settings.limits,
           sharedWrites: settings.sharedWrites,

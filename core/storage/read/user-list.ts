@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ScopeKey, UserListing } from '../../contracts/records.ts';
-import type { PageRequest, PageResult } from '../../contracts/storage.ts';
+import type { FileStore, PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { lowerAscii } from './file-list.ts';
 import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
@@ -12,9 +12,10 @@ import { ownerOf, ownerSql, scopesFrom } from '../../files/paths.ts';
 /** Lists the users with files, by user id, which is also the page key. */
 export async function listUsers(
   connection: KnexConnection,
-  filter: { contains?: string | null },
+  filter: Parameters<FileStore['listUsers']>[0],
   page: PageRequest,
 ): Promise<PageResult<UserListing>> {
+  const { contains, notShownSince = null, existsSince = null } = filter;
   return await readPage(connection, {
     ...toUserPage(page),
     walk: () => walkScopes(connection),
@@ -25,9 +26,29 @@ export async function listUsers(
         .joinRaw('left join svc_file_stat t on t.scope_id = k.scope_id and t.file_no = 0')
         .select(...USERS.select('s'), 't.reads', 't.last_read_at', 't.last_shown_at');
     },
-    filters: haveFiles(connection, filter.contains),
+    filters: [
+      ...haveFiles(connection, contains),
+      ...(notShownSince === null ? [] : [wereNotShown(notShownSince)]),
+      ...(existsSince === null ? [] : [existed(existsSince)]),
+    ],
     toItem: (row) => USERS.toRecord(row),
   });
+}
+
+/** Limits a query to scopes of which no agent was shown anything since a time. */
+function wereNotShown(since: number): Filter {
+  const shown =
+    'select 1 from svc_file_stat t' +
+    ' where t.scope_id = s.scope_id and t.file_no = 0 and t.last_shown_at >= ?';
+  return (query) => void query.whereRaw(`not exists (${shown})`, [since]);
+}
+
+/** Limits a query to scopes with a file from before a time. */
+function existed(before: number): Filter {
+  const old =
+    'select 1 from svc_file f' +
+    ' where f.scope_id = s.scope_id and f.deleted_at is null and f.created_at < ?';
+  return (query) => void query.whereRaw(`exists (${old})`, [before]);
 }
 
 const USERS = mapTable<UserListing>(

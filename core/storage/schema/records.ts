@@ -77,7 +77,10 @@ type FileVersion = Pick<FileState, 'scope' | 'fileNo' | 'version'>;
 export const CONTENTS = mapTable<FileVersion & Pick<FileState, 'content'>>('svc_content');
 export const INDEX_QUEUE = mapTable<FileVersion>('svc_index_queue');
 
-/** The reads of a file. The whole scope has the file number 0, and alone has `lastShownAt`. */
+/**
+ * The reads of a file. The whole scope has the file number 0, and alone has `lastShownAt`, when an agent
+ * was last shown something.
+ */
 export interface FileStat {
   scope: ScopeKey;
   fileNo: number;

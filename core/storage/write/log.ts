@@ -2,6 +2,7 @@ import type { AccessRecord, EventRecord, ScopeKey } from '../../contracts/record
 import { changeTexts } from './record-texts.ts';
 import type { LogBatch, LogStore } from '../../contracts/storage.ts';
 import { assertScope, toScope } from '../../files/paths.ts';
+import { isServiceActor } from '../../files/service-actors.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { LogDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
@@ -235,13 +236,17 @@ async function withoutKnown<T extends AccessRecord | EventRecord>(
   return records.filter(({ id }) => !known.has(id));
 }
 
-/** One row for each file that was read and one for each scope that was shown, in the order of the keys. */
+/**
+ * One row for each file that was read and one for each scope that was shown to an agent, in the order of
+ * the keys. What dreams, the Playground and the service itself read shows that nobody uses it.
+ */
 function countReads(access: readonly AccessRecord[]): FileStat[] {
   const stats = new Map<string, FileStat>();
-  for (const { action, outcome, scope, fileNo, at } of access) {
+  for (const { action, actor, outcome, scope, fileNo, at } of access) {
     if (outcome !== 'ok' || fileNo === null) continue;
     const isRead = action === 'read' || action === 'context';
-    if (!isRead && action !== 'find') continue;
+    const isShown = !isServiceActor(actor);
+    if (!isRead && (action !== 'find' || !isShown)) continue;
     for (const counted of isRead ? [fileNo, 0] : [0]) {
       const key = `${scope} ${counted}`;
       const stat = stats.get(key) ?? {
@@ -255,7 +260,7 @@ function countReads(access: readonly AccessRecord[]): FileStat[] {
         stat.reads += 1;
         stat.lastReadAt = Math.max(stat.lastReadAt ?? at, at);
       }
-      if (counted === 0) stat.lastShownAt = Math.max(stat.lastShownAt ?? at, at);
+      if (counted === 0 && isShown) stat.lastShownAt = Math.max(stat.lastShownAt ?? at, at);
       stats.set(key, stat);
     }
   }

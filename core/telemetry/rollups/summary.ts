@@ -6,12 +6,11 @@ import { RELATIVE_ERROR } from './latency-sketch.ts';
 import { coverRange, type Range } from './range.ts';
 import { CallTotals } from './rollups.ts';
 import { readCalls } from './totals.ts';
+import { toPercent } from '../../encoding/percent.ts';
 import { SHARED } from '../../files/paths.ts';
 
 /** The watch warns from this share of a limit on. */
 const WATCH_SHARE = 0.8;
-/** With fewer calls, one failure is no reason to report a breach. */
-const BREACH_CALLS = 20;
 
 /** Reads the figures at the top of the dashboard. */
 export async function readSummary(
@@ -65,8 +64,8 @@ export function watchSla(
   { calls, errorRate, p95 }: { calls: number; errorRate: number; p95: number | null },
   sla: Settings['sla'],
 ): SlaWatch {
-  const { p95Ms, errorRate: mostErrors, slowCallMs } = sla;
-  const limits = { p95Ms, errorRate: mostErrors, slowCallMs };
+  const { p95Ms, errorRate: mostErrors, slowCallMs, minCalls } = sla;
+  const limits = { p95Ms, errorRate: mostErrors, slowCallMs, minCalls };
   if (calls === 0) return { state: 'ok', reason: 'There were no calls.', limits };
   const findings = [
     {
@@ -79,8 +78,9 @@ export function watchSla(
     },
   ].sort((left, right) => right.share - left.share);
   const worst = findings[0] as (typeof findings)[number];
-  if (worst.share > 1 && calls < BREACH_CALLS) {
-    const reason = `${worst.text} With ${calls} calls that is no breach yet.`;
+  if (worst.share > 1 && calls < minCalls) {
+    const few = calls === 1 ? 'was only 1 call' : `were only ${calls} calls`;
+    const reason = `${worst.text} There ${few}: a breach counts from ${minCalls} calls on.`;
     return { state: 'watch', reason, limits };
   }
   if (worst.share > 1) return { state: 'breached', reason: worst.text, limits };
@@ -92,8 +92,4 @@ export function watchSla(
 function toShare(value: number, limit: number): number {
   if (limit > 0) return value / limit;
   return value > 0 ? Infinity : 0;
-}
-
-function toPercent(share: number): string {
-  return `${Math.round(share * 10_000) / 100}%`;
 }

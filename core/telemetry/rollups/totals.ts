@@ -8,7 +8,7 @@ import { GRAIN_MS } from './rollups.ts';
 const CALLS_AT_ONCE = 5_000;
 
 /** Receives whole roll-ups, and the single calls at the ends of the range. */
-type CallReader = {
+export type CallReader = {
   /** The longest roll-up to use, in milliseconds; default: any. */
   finest?: number;
   call(call: CallRecord, at: number): void;

@@ -395,6 +395,17 @@ describe('the Playground', () => {
       toolCallId: expect.any(String),
       traceId: expect.any(String),
     });
+    // What to do instead names files as the tool takes them, not as the admin API does.
+    const refused = await post(service, '/v1/admin/playground/memory_read', {
+      context: { userId: 'alice' },
+      arguments: { path: 'users/alice/a.md' },
+    });
+    expect(refused.json.error).toMatchObject({
+      code: 'INVALID_PATH',
+      action: expect.stringMatching(/^Use user\/<path> or shared\/<path>/),
+    });
+    const admin = await get(service, '/v1/admin/files/user/a.md');
+    expect(admin.json.error.action).toMatch(/^Use users\/<userId>\/<path> or shared\/<path>/);
   });
 
   it('lists the tools with their schemas to who has the admin secret alone', async () => {

@@ -320,6 +320,42 @@ describe.each([
       );
     });
 
+    it.each(['Europe/Berlin', 'Asia/Kolkata', 'America/St_Johns', 'Pacific/Kiritimati'])(
+      'the days of %s',
+      async (timeZone) => {
+        const dayOf = (at: number) =>
+          new Intl.DateTimeFormat('sv', { timeZone, dateStyle: 'short' }).format(at);
+        const timeOf = (at: string) =>
+          new Intl.DateTimeFormat('sv', { timeZone, timeStyle: 'medium' }).format(Date.parse(at));
+        await check(async (asked) => {
+          const days = { ...asked, bucket: '1d', timeZone } as const;
+          const { points } = await core.observability.activity(days);
+          const calls = groupBy(callsOf(asked), ({ id }) => dayOf(toIdMs(id)));
+          for (const { at, ...counts } of points) {
+            expect(timeOf(at)).toBe('00:00:00');
+            const day = dayOf(Date.parse(at));
+            expect(counts, at).toEqual(countOf(calls.get(day) ?? []));
+            calls.delete(day);
+          }
+          expect([...calls.keys()]).toEqual([]);
+
+          const { tools } = await core.observability.latency(days);
+          const answered = callsOf(asked).filter((call) => outcome(call) !== 'refused');
+          const groups = groupBy(answered, ({ id, tool }) =>
+            JSON.stringify([tool, dayOf(toIdMs(id))]),
+          );
+          for (const { tool, points: perDay } of tools) {
+            for (const { at, calls: count } of perDay) {
+              const key = JSON.stringify([tool, dayOf(Date.parse(at))]);
+              expect(count, key).toBe(groups.get(key)?.length);
+              groups.delete(key);
+            }
+          }
+          expect([...groups.keys()]).toEqual([]);
+        }, 10);
+      },
+    );
+
     it('the latency of each tool, bucket by bucket', async () => {
       await check(async (asked) => {
         const { tools } = await core.observability.latency({ ...asked, bucket: '1h' });

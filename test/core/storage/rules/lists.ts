@@ -174,6 +174,47 @@ export function listCases(): StorageCase[] {
       }
     }),
 
+    on('lists the users whose memory is old, and was not shown to an agent', async (storage) => {
+      const [old, young] = [1_700_000_000_000, 1_700_000_500_000];
+      const shown = young + 1_000;
+      const rows: AccessRecord[] = [];
+      for (const [userId, at, actor] of [
+        ['dreamed', old, 'dream-agent'],
+        ['filed', old, 'filing-agent'],
+        ['new', young, null],
+        ['played', old, 'playground'],
+        ['unused', old, null],
+        ['used', old, 'agent'],
+      ] as const) {
+        const scope = `u:${userId}` as const;
+        await write(storage, { scope, path: 'a.md' }, 'x', { at });
+        // A file that is younger, too: the oldest one counts.
+        await write(storage, { scope, path: 'b.md' }, 'x', { at: young });
+        for (const action of ['read', 'find'] as const) {
+          const row = { fileNo: 1, path: 'a.md', at: shown, actor: actor ?? '', action };
+          if (actor !== null) rows.push(accessRow(scope, { ...row, rank: 1 }));
+        }
+      }
+      await storage.log.append({ access: rows, events: [] });
+      const list = async (filter: Parameters<typeof storage.files.listUsers>[0]) =>
+        (await everyPage((page) => storage.files.listUsers(filter, page), 2)).map(
+          ({ userId, lastShownAt }) => [userId, lastShownAt],
+        );
+      const unused = ['dreamed', 'filed', 'played', 'unused'].map((userId) => [userId, null]);
+      const notShownSince = shown;
+      assert.deepEqual(await list({ notShownSince, existsSince: young }), unused);
+      const all = [...unused, ['new', null]].sort(([a], [b]) => byBytes(a as string, b as string));
+      assert.deepEqual(await list({ notShownSince }), all);
+      assert.deepEqual(await list({ notShownSince, existsSince: young, contains: 'play' }), [
+        ['played', null],
+      ]);
+      const later = (await list({ notShownSince: shown + 1 })).length;
+      assert.equal(later, 6);
+      // The reads themselves are counted, whoever reads.
+      const [dreamed] = await everyPage((page) => storage.files.listUsers({}, page), 1);
+      assert.deepEqual([dreamed?.reads, dreamed?.lastReadAt], [1, shown]);
+    }),
+
     on('skips and repeats nothing while files come and go between the pages', async (storage) => {
       const files = await fillFiles(storage);
       const seen: string[] = [];

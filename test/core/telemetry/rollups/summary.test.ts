@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { watchSla } from '../../../../core/telemetry/rollups/summary.ts';
 
-const limits = { p95Ms: 250, errorRate: 0.01, slowCallMs: 1_000 };
+const limits = { p95Ms: 250, errorRate: 0.01, slowCallMs: 1_000, minCalls: 100 };
 const watch = (calls: number, errorRate: number, p95: number | null) =>
   watchSla({ calls, errorRate, p95 }, limits);
 
@@ -15,7 +15,8 @@ describe('the SLA watch', () => {
     [1_000, 0.01, 250, 'watch'],
     [1_000, 0.0101, 1, 'breached'],
     [1_000, 0, 250.1, 'breached'],
-    [20, 0.05, 1, 'breached'],
+    [100, 0.05, 1, 'breached'],
+    [56, 1 / 56, 1, 'watch'],
   ] as const)('of %i calls, %f failed, a p95 of %f ms: %s', (calls, rate, p95, state) => {
     expect(watch(calls, rate, p95).state).toBe(state);
   });
@@ -28,15 +29,19 @@ describe('the SLA watch', () => {
   });
 
   it('calls no breach what a few calls say', () => {
-    expect(watch(19, 0.06, 900)).toMatchObject({
+    expect(watch(56, 1 / 56, 90)).toMatchObject({
       state: 'watch',
-      reason: '6% of the calls failed, the limit is 1%. With 19 calls that is no breach yet.',
+      reason:
+        '1.79% of the calls failed, the limit is 1%. There were only 56 calls: a breach counts from 100 calls on.',
     });
+    expect(watch(1, 1, 90).reason).toContain('There was only 1 call:');
+    const early = { ...limits, minCalls: 20 };
+    expect(watchSla({ calls: 56, errorRate: 1 / 56, p95: 90 }, early).state).toBe('breached');
   });
 
   it('takes a limit of 0 for none at all', () => {
     const strict = { ...limits, errorRate: 0 };
-    expect(watchSla({ calls: 99, errorRate: 0, p95: 1 }, strict).state).toBe('ok');
-    expect(watchSla({ calls: 99, errorRate: 0.001, p95: 1 }, strict).state).toBe('breached');
+    expect(watchSla({ calls: 100, errorRate: 0, p95: 1 }, strict).state).toBe('ok');
+    expect(watchSla({ calls: 100, errorRate: 0.001, p95: 1 }, strict).state).toBe('breached');
   });
 });
