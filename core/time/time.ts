@@ -63,7 +63,7 @@ const LONGEST_DAY_MS = 27 * 3_600_000;
 const OFFSET_MS = 15 * 60_000;
 
 /** The moment at which the day of `at` begins in a time zone: midnight, or the first moment after it. */
-export function startOfLocalDay(at: number, timeZone: string): number {
+function startOfLocalDay(at: number, timeZone: string): number {
   const day = toLocalDay(at, timeZone);
   let isBefore = Math.floor((at - LONGEST_DAY_MS) / OFFSET_MS);
   let isIn = Math.ceil(at / OFFSET_MS);
