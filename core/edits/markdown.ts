@@ -6,6 +6,7 @@ import {
   type MarkdownStructure,
   readStructureInSteps,
 } from '../markdown/structure.ts';
+import { withoutUntil } from '../markdown/valid-until.ts';
 import { atOnce } from '../time/pause.ts';
 
 /** A heading that begins a section, as lines of a file. */
@@ -154,7 +155,8 @@ function* findProtected({ lines }: MarkdownStructure, content: string): Generato
   for (const [at, line] of lines.entries()) {
     if (at % LINES_PER_STEP === 0) yield null;
     if (line.kind === 'blank' || line.block !== above?.block) isComment = false;
-    const text = content.slice(line.start, line.end).trim();
+    // A line that says its own end is like any other.
+    const text = withoutUntil(content.slice(line.start, line.end)).trim();
     const isWhole =
       PROTECTED_KINDS.has(line.kind) ||
       line.isQuoted ||
@@ -202,9 +204,10 @@ function findPinnedBlocks(lines: readonly string[]): [number, number][] {
   return blocks;
 }
 
-/** A text without the comments that pin its lines; each line keeps its number. */
-export function withoutPins(content: string): string {
-  return content.includes('<!--') ? content.replace(/<!--[ \t]*\/?pin[ \t]*-->/gi, '') : content;
+/** A text without the comments that pin its lines, or say when they end; each line keeps its number. */
+export function withoutMarks(content: string): string {
+  if (!content.includes('<!--')) return content;
+  return withoutUntil(content).replace(/<!--[ \t]*\/?pin[ \t]*-->/gi, '');
 }
 
 /** The lines with a comment that is a mark. */

@@ -6,6 +6,7 @@ import { answerList } from '../lists/page.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import { formatLines } from '../telemetry/shown-lines.ts';
+import { toExpiredLines } from '../markdown/valid-until.ts';
 import { toTime } from '../time/time.ts';
 import type { Attempt } from './agent-attempt.ts';
 import { checkLineRange, sliceLines } from './content.ts';
@@ -17,7 +18,14 @@ export type AgentReads = Pick<FileService, 'list' | 'read'>;
 /** Reads for agents, over a storage. */
 export function createAgentReads(
   attempt: Attempt,
-  deps: { storage: Storage; ids: IdSource; accessQueue: AccessQueue },
+  deps: {
+    storage: Storage;
+    ids: IdSource;
+    accessQueue: AccessQueue;
+    /** In which the days of memory end. */
+    timeZone: string;
+    now: () => number;
+  },
 ): AgentReads {
   const { storage } = deps;
   return {
@@ -59,6 +67,11 @@ export function createAgentReads(
         const row = { ...key, action: 'read', fileNo, revisionId, version, lines } as const;
         const waiting = logAccess(deps, { call, rows: [row] });
         if (waiting !== undefined) await waiting;
+        const expired = toExpiredLines(
+          file.content,
+          { at: deps.now(), timeZone: deps.timeZone },
+          { startLine, endLine },
+        );
         const isWhole = args.startLine === undefined && args.endLine === undefined;
         return {
           path: toVirtualPath(key),
@@ -66,6 +79,7 @@ export function createAgentReads(
           version,
           updatedAt: toTime(file.updatedAt),
           totalLines: file.lines,
+          ...(expired !== undefined && { expired }),
         };
       }),
   };

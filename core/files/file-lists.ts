@@ -24,6 +24,7 @@ import {
   toVirtualPath,
   homeOf,
 } from './paths.ts';
+import { toExpiredLines } from '../markdown/valid-until.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { listUsers } from './user-list.ts';
 import { parseTime, toTime, toTimeOrNull } from '../time/time.ts';
@@ -38,8 +39,21 @@ export interface FileLists {
   file(physicalPath: unknown, query: FileQuery): Promise<AdminFileAnswer>;
 }
 
+interface FileListDependencies {
+  storage: Storage;
+  revisions: Revisions;
+  /** In which the days of memory end. */
+  timeZone: string;
+  now: () => number;
+}
+
 /** Creates the admin's lists over a storage. */
-export function createFileLists(storage: Storage, revisions: Revisions): FileLists {
+export function createFileLists({
+  storage,
+  revisions,
+  timeZone,
+  now,
+}: FileListDependencies): FileLists {
   return {
     users: (query) => listUsers(storage, query),
 
@@ -93,7 +107,11 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
         version !== undefined || at !== undefined
           ? { ...toAdminFile(listing), ...(await revisions.contentAt(key, point)) }
           : await readPresent(key, listing);
-      return blame === true ? { file, ...(await revisions.blame(key, file)) } : { file };
+      const moment = { at: at === undefined ? now() : parseTime(at, 'at'), timeZone };
+      const lines = { startLine: 1, endLine: Infinity };
+      const expired = toExpiredLines(file.content, moment, lines);
+      const answer = expired === undefined ? { file } : { file, expired };
+      return blame === true ? { ...answer, ...(await revisions.blame(key, file)) } : answer;
     },
   };
 

@@ -30,6 +30,8 @@ interface FilesDependencies extends CommitDependencies {
   /** Whether tools may write `shared/`. */
   sharedWrites: boolean;
   accessQueue: AccessQueue;
+  /** In which the days of memory end. */
+  timeZone: string;
 }
 
 /** Memory files for agents, plugins and the admin. All writes go through `commit`. */

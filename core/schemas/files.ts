@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { maskedSchema } from './memory-tools/files.ts';
+import { expiredSchema, maskedSchema } from './memory-tools/files.ts';
 import { BlamedLines } from './revisions.ts';
 import {
   count,
@@ -145,6 +145,7 @@ export const AdminFileAnswer = strictObject({
   blame: Type.Optional(
     Type.Array(BlamedLines, { description: 'With blame=true: the lines, from the first on.' }),
   ),
+  expired: expiredSchema,
   blameEnd: Type.Optional(
     nullable(Type.Integer({ minimum: 1 }), {
       description:

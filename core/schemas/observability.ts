@@ -255,6 +255,8 @@ export const HygieneKind = Type.Enum([
   'secret',
   'personal',
   'forget_requested',
+  'expired',
+  'unreadable_end',
 ]);
 export type HygieneKind = Static<typeof HygieneKind>;
 

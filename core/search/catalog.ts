@@ -63,6 +63,11 @@ export async function nameFiles(
       );
       for (const sized of page) {
         const content = read.get(sized.fileNo);
+        // It is gone meanwhile, or has expired.
+        if (content === undefined && wanted.includes(sized)) {
+          total -= 1;
+          continue;
+        }
         const first = content === undefined ? null : await findFirstHeading(content, pause);
         isFull = !take({ ...sized, heading: first?.heading ?? null, line: first?.line ?? 1 });
         if (isFull) break;

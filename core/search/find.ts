@@ -1,6 +1,7 @@
 import type { AccessAction, LineRange } from '../contracts/records.ts';
 import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
+import { dropHidden, type Moment } from '../markdown/valid-until.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
@@ -19,6 +20,7 @@ import type { LineTimes } from './time/line-times.ts';
 import type { MemoryFiles } from './memory-files.ts';
 import { openMemoryAt, parseAsOf, type PastMemory } from './time/memory-at.ts';
 import { writeHint } from './hint.ts';
+import { type ValidMemory, validMemory, wholeMemory } from './valid-memory.ts';
 
 /** The default number of results of one find. */
 const DEFAULT_LIMIT = 10;
@@ -70,10 +72,15 @@ export function createFind(deps: FindDependencies): FindService {
         at === null
           ? null
           : await openMemoryAt(deps.revisions, { scopes: request.scopes, within, at });
+      const memory = openMemory(past ?? deps, {
+        at: at ?? now,
+        timeZone: deps.timeZone,
+        includesExpired: args.includeExpired,
+      });
       const found =
         past === null
-          ? await findHits(deps, wanted, mode, call)
-          : await findHitsAt(past, wanted, call);
+          ? await findHits({ ...deps, search: memory.search }, wanted, mode, call)
+          : await findHitsAt({ ...past, search: memory.search }, wanted, call);
       const { isHybrid, degraded } = found;
       const hits: readonly (Hit & Partial<TimedHit>)[] =
         time === null
@@ -82,21 +89,24 @@ export function createFind(deps: FindDependencies): FindService {
       const results: Awaited<ReturnType<typeof toFound>>[] = [];
       const pause = createPause();
       for (const hit of hits) {
-        results.push(await toFound(hit, args.explain === true));
+        const shown = await toFound(hit, args.explain === true);
+        shown.lines.forEach((range) => memory.note(hit.file, range));
+        results.push(shown);
         await pause();
       }
       const shown = hits.map(({ file }, index) => ({ file, lines: results[index]?.lines ?? [] }));
       await logShown(deps, { shown, action: 'find' }, call);
+      const expired = memory.expired();
       const answer = {
+        ...(expired === 0 ? {} : { expired }),
         mode: isHybrid ? ('hybrid' as const) : ('text' as const),
         ...(degraded === null ? {} : { degraded }),
         results: results.map(({ result }) => result),
       };
       if (results.length > 0) return answer;
-      const files = past?.files ?? deps.files;
       const roots = within ?? request.scopes.map((scope) => ({ scope, prefix: '' }));
       const isInTime = time !== null && (time.since !== null || time.until !== null);
-      const hint = await writeHint(files, {
+      const hint = await writeHint(memory.files, {
         roots,
         at,
         isInTime,
@@ -108,6 +118,14 @@ export function createFind(deps: FindDependencies): FindService {
       return { ...answer, hint };
     },
   };
+}
+
+/** Memory without what has expired at a moment, unless a call wants that, too. */
+export function openMemory(
+  source: Pick<ValidMemory, 'search' | 'files'>,
+  { includesExpired = false, ...moment }: Moment & { includesExpired?: boolean | undefined },
+): ValidMemory {
+  return includesExpired ? wholeMemory(source) : validMemory(source, moment);
 }
 
 /** The hits of a search by words in memory as it stood at a moment. */
@@ -228,7 +246,7 @@ async function toFound(
     startLine: best?.startLine ?? 1,
     endLine: best?.endLine ?? 1,
     heading: best?.heading ?? null,
-    snippet,
+    snippet: dropHidden(snippet),
     version: file.version,
     updatedAt: toTime(file.updatedAt),
     ...(at === undefined ? {} : { writtenAt: toTime(at) }),

@@ -33,6 +33,8 @@ export interface SearchRequest {
   scopes: readonly ScopeKey[];
   /** Limits the hits to prefixes, one a scope, or to these files. The statistics always count all files. */
   within: readonly PathPrefix[] | readonly FileKey[] | null;
+  /** Files that can't be hits; the statistics still count them. */
+  leaveOut?: readonly IndexFileKey[];
   group: 'file' | 'passage';
   limit: number;
   /** Whether to try similar words if nothing matches. */
@@ -218,12 +220,15 @@ async function openAndRank(
   query: SearchQuery,
   { includes: within, request }: Question,
 ): Promise<OpenedRanking | Obstacle> {
-  const { group, limit, hybrid, scopes, except } = request;
+  const { group, limit, hybrid, scopes, except, leaveOut = [] } = request;
   const terms = listTerms(query);
   const collection = await snapshot.open(except === undefined ? terms : [...terms, except]);
   if ('obstacle' in collection) return collection;
   const excepted = except === undefined ? [] : listFilesWith(collection, except);
-  const includes = without(within, excepted);
+  const includes = without(within, [
+    ...excepted,
+    ...leaveOut.map(({ scope, fileNo }) => ({ scope: scopes.indexOf(scope), file: fileNo })),
+  ]);
   const ranking = await rankCollection(query, collection, {
     group,
     limit: hybrid === undefined ? limit : Math.max(limit, FUSED_DEPTH),

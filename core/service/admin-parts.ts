@@ -27,7 +27,7 @@ export function createAdminParts(
   const { queue } = deps.telemetry;
   const { files, revisions } = deps.memory;
   return {
-    fileLists: createFileLists(storage, revisions),
+    fileLists: createFileLists({ storage, revisions, timeZone: settings.timeZone, now }),
     contentsAudit: createContentsAudit({ queue, ids, now, isOn: settings.auditReads }),
     searchContents: createContentSearch(storage),
     searchText: createTextSearch(storage),
@@ -48,6 +48,7 @@ export function createAdminParts(
       revisions,
       queue,
       sla: settings.sla,
+      timeZone: settings.timeZone,
       screening,
       now,
     }),

@@ -30,6 +30,7 @@ export function createMemory(
     limits: settings.limits,
     screening,
     sharedWrites: settings.sharedWrites,
+    timeZone: settings.timeZone,
     now,
     confirmedNow,
     ids,

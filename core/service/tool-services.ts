@@ -81,7 +81,13 @@ export function createToolServices(
   });
   const services: MemoryServices = {
     files,
-    history: createReadAt({ revisions, ids, accessQueue: telemetry.queue, now }),
+    history: createReadAt({
+      revisions,
+      ids,
+      accessQueue: telemetry.queue,
+      timeZone,
+      now,
+    }),
     find: createFind(search),
     context: createContext({
       search,

@@ -1,15 +1,16 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
+import type { ContextArguments } from '../schemas/memory-tools/context.ts';
 import { createFence } from '../edits/fence.ts';
 import { toScopes, toVirtualPath } from '../files/paths.ts';
-import { type FindDependencies, logShown, type ShownLines } from '../search/find.ts';
+import { type FindDependencies, logShown, openMemory, type ShownLines } from '../search/find.ts';
 import type { MemoryFiles } from '../search/memory-files.ts';
 import type { Hit } from '../search/search.ts';
 import { newestOf } from '../search/time/line-times.ts';
 import { openMemoryAt, parseAsOf, type PastMemory } from '../search/time/memory-at.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
-import { toTime } from '../time/time.ts';
+import { parseTime, toTime } from '../time/time.ts';
 import { findMarked, withoutShown } from './context/always.ts';
 import { gather, type Gathered, search } from './context/gather.ts';
 import { type Catalog, type CatalogSource, listCatalog } from './context/list-catalog.ts';
@@ -54,12 +55,12 @@ const PATHS = 100;
  * that it plans find; without one, or when it fails (`degraded` says why), the passages that find
  * gathers. Where there is nothing of all this: a catalog.
  */
-export function createContext(deps: ContextDependencies): ContextService {
+export function createContext(given: ContextDependencies): ContextService {
   const sizes = createRootSizes();
   return {
     async context(args, call) {
-      const { query, maxChars = DEFAULT_CHARS, fill = deps.isFilled } = args;
-      const past = await openPast(deps, args.asOf, call);
+      const { query, maxChars = DEFAULT_CHARS, fill = given.isFilled } = args;
+      const { deps, past, expired } = await openValid(given, args, call);
       const request: ContextRequest = { query, maxChars, fill, past };
       const { stable, found } = await readMemory(deps, sizes, request, call);
       const hits = withoutShown(found.hits, stable.ranges);
@@ -97,6 +98,7 @@ export function createContext(deps: ContextDependencies): ContextService {
         ...printed,
         sources: [...sources, ...(catalog?.sources ?? [])].map(toAnswered),
         mode: isSelected ? 'model' : 'find',
+        ...(expired() === 0 ? {} : { expired: expired() }),
         ...(degraded.length === 0 ? {} : { degraded: degraded.join(' ') }),
       };
     },
@@ -110,6 +112,23 @@ interface ContextRequest {
   fill: boolean;
   /** `null` for memory as it is now. */
   past: PastMemory | null;
+}
+
+/** What a call works with: memory of its moment, without what has expired by then. */
+async function openValid(
+  given: ContextDependencies,
+  { asOf, includeExpired }: ContextArguments,
+  call: ToolCall,
+): Promise<{ deps: ContextDependencies; past: PastMemory | null; expired(): number }> {
+  const opened = await openPast(given, asOf, call);
+  const { search, files, expired } = openMemory(opened ?? given.search, {
+    at: asOf === undefined ? given.now() : parseTime(asOf, 'asOf'),
+    timeZone: given.timeZone,
+    includesExpired: includeExpired,
+  });
+  return opened === null
+    ? { deps: { ...given, search: { ...given.search, search, files } }, past: null, expired }
+    : { deps: given, past: { ...opened, search, files }, expired };
 }
 
 async function openPast(

@@ -61,6 +61,7 @@ interface ObservabilityDependencies {
   queue: AccessQueue;
   sla: Settings['sla'];
   screening: Pick<Screening, 'find'>;
+  timeZone: string;
   now: () => number;
 }
 

@@ -23,6 +23,11 @@ export function parseTime(text: string, field: string): number {
   throw invalidField(`/${field}`, 'must be a time like 2026-01-31T09:30:00.000Z', field);
 }
 
+/** Whether a text is a time that {@link parseTime} takes. */
+export function isTime(text: string): boolean {
+  return Number.isFinite(readTime(text));
+}
+
 /** {@link parseTime} for a filter that may be absent. */
 export function parseTimeOrNull(text: string | undefined, field: string): number | null {
   return text === undefined ? null : parseTime(text, field);

@@ -5,7 +5,7 @@ export const memoryPatch: ToolDefinition<PatchArguments, PatchResult> = {
   name: 'memory_patch',
   title: 'Patch a memory file',
   description:
-    'Changes parts of a memory file: replaces exact texts, appends lines, or both. All of it applies, or nothing does.',
+    'Changes parts of a memory file: replaces exact texts, appends lines, or both. All of it applies, or nothing does. End a line that is true only for a time with <!-- until: 2026-12-31 -->: it is left out of answers from then on.',
   inputSchema: PatchArguments,
   outputSchema: PatchResult,
   readOnly: false,

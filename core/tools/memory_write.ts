@@ -5,7 +5,7 @@ export const memoryWrite: ToolDefinition<WriteArguments, WriteResult> = {
   name: 'memory_write',
   title: 'Write a memory file',
   description:
-    'Creates a memory file or replaces its whole content. To change a part of a file, use memory_patch.',
+    'Creates a memory file or replaces its whole content. To change a part of a file, use memory_patch. End a line that is true only for a time with <!-- until: 2026-12-31 -->, or give a whole file valid_until: 2026-12-31 in its front matter: it is left out of answers from then on.',
   inputSchema: WriteArguments,
   outputSchema: WriteResult,
   readOnly: false,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { strictObject } from '../shapes.ts';
-import { versionSchema, timeSchema, asOfSchema } from './parts.ts';
+import { flag, strictObject } from '../shapes.ts';
+import { asOfSchema, expiredCountSchema, timeSchema, versionSchema } from './parts.ts';
 
 /** The question that memory is to help with. */
 export const ContextArguments = strictObject({
@@ -29,6 +29,9 @@ export const ContextArguments = strictObject({
     }),
   ),
   asOf: Type.Optional(asOfSchema),
+  includeExpired: flag(
+    'Also files and lines whose valid_until or <!-- until: … --> has passed. Default: false.',
+  ),
 });
 export type ContextArguments = Static<typeof ContextArguments>;
 
@@ -59,6 +62,7 @@ export const ContextResult = Type.Object({
   mode: Type.Enum(['model', 'find'], {
     description: 'model: a model selected the lines; find: they are what the search found.',
   }),
+  expired: expiredCountSchema,
   degraded: Type.Optional(
     Type.String({
       description:

@@ -57,12 +57,28 @@ export const ReadArguments = strictObject({
 export type ReadArguments = Static<typeof ReadArguments>;
 
 /** A memory file, or the lines of it that were asked for. */
+/** Lines of a file that have expired. */
+export const expiredSchema = Type.Optional(
+  Type.Array(
+    Type.Object({
+      startLine: Type.Integer({ minimum: 1 }),
+      endLine: Type.Integer({ minimum: 1 }),
+      validUntil: Type.String({ description: 'As the file says it: a day, or a time.' }),
+    }),
+    {
+      description:
+        'Lines whose valid_until or <!-- until: … --> has passed: find and context leave them out.',
+    },
+  ),
+);
+
 export const ReadResult = Type.Object({
   path: Type.String(),
   content: Type.String(),
   version: versionSchema,
   updatedAt: timeSchema,
   totalLines: Type.Integer({ minimum: 0 }),
+  expired: expiredSchema,
 });
 export type ReadResult = Static<typeof ReadResult>;
 

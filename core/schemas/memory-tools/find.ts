@@ -1,6 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { flag, requestTime, strictObject } from '../shapes.ts';
-import { versionSchema, timeSchema, prefixSchema, asOfSchema } from './parts.ts';
+import {
+  asOfSchema,
+  expiredCountSchema,
+  prefixSchema,
+  timeSchema,
+  versionSchema,
+} from './parts.ts';
 
 /** What is looked for, and where: the user’s memory together with the shared one. */
 export const FindArguments = strictObject({
@@ -38,6 +44,9 @@ export const FindArguments = strictObject({
     }),
   ),
   asOf: Type.Optional(asOfSchema),
+  includeExpired: flag(
+    'Also files and lines whose valid_until or <!-- until: … --> has passed. Default: false.',
+  ),
   explain: flag('Add what each score is made of.'),
 });
 export type FindArguments = Static<typeof FindArguments>;
@@ -73,6 +82,7 @@ export const FindResult = Type.Object({
   mode: Type.Enum(['text', 'hybrid'], { description: 'The search that was used.' }),
   degraded: Type.Optional(Type.String({ description: 'Why a hybrid search fell back to text.' })),
   results: Type.Array(FoundPassage),
+  expired: expiredCountSchema,
   hint: Type.Optional(
     Type.String({
       description: 'Without a result: which files there are, with their first headings.',

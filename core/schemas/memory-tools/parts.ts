@@ -38,6 +38,14 @@ export const revisionIdSchema = Type.String({ description: 'Id of the revision.'
 export const timeSchema = Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
 /** Only offered where the operator lets agents see history. */
+/** In the answers of find and context. */
+export const expiredCountSchema = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    description: 'How many files and lines were left out because they have expired.',
+  }),
+);
+
 export const asOfSchema = requestTime(
   'Memory as it stood at this moment, RFC 3339; found by words alone. Redacted and erased text is not in it.',
 );

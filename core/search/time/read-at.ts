@@ -6,6 +6,7 @@ import type { Revisions } from '../../history/revisions.ts';
 import type { IdSource } from '../../ids/ids.ts';
 import type { AccessQueue } from '../../telemetry/access-queue.ts';
 import { logAccess, toOutcome } from '../../telemetry/access-rows.ts';
+import { toExpiredLines } from '../../markdown/valid-until.ts';
 import { toTime } from '../../time/time.ts';
 import { parseAsOf } from './memory-at.ts';
 
@@ -14,6 +15,8 @@ interface ReadAtDependencies {
   revisions: Pick<Revisions, 'fileAt'>;
   ids: IdSource;
   accessQueue: AccessQueue;
+  /** In which the days of memory end. */
+  timeZone: string;
   now: () => number;
 }
 
@@ -32,12 +35,15 @@ export function createReadAt(deps: ReadAtDependencies): Pick<FileService, 'read'
         const { content, revision } = await deps.revisions.fileAt(key, { at });
         const { fileNo, id: revisionId, version } = revision;
         await logAccess(deps, { call, rows: [{ ...key, action: 'read', fileNo, revisionId }] });
+        const moment = { at, timeZone: deps.timeZone };
+        const expired = toExpiredLines(content, moment, { startLine, endLine });
         return {
           path,
           content: sliceLines(content, startLine, endLine),
           version,
           updatedAt: toTime(revision.at),
           totalLines: countLines(content),
+          ...(expired !== undefined && { expired }),
         };
       } catch (error) {
         await logAccess(deps, {

@@ -2,6 +2,7 @@ import type { IndexFileKey } from '../../contracts/storage.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
 import type { Hit } from '../../search/search.ts';
 import { toVirtualPath } from '../../files/paths.ts';
+import { dropHidden } from '../../markdown/valid-until.ts';
 import { toTime } from '../../time/time.ts';
 import { takeStart } from '../../encoding/take-text.ts';
 
@@ -53,7 +54,7 @@ export function toPart(range: Range): Part {
   const under = heading === null ? '' : `, under ${JSON.stringify(toPlain(heading))}`;
   return {
     header: `${toVirtualPath(file)}, ${lines}, version ${file.version}, ${date}${under}`,
-    text: file.content.slice(start, end),
+    text: dropHidden(file.content.slice(start, end)),
   };
 }
 

@@ -1,5 +1,5 @@
 import { parseInboxLine, withoutStamp } from '../../edits/inbox-line.ts';
-import { withoutPins } from '../../edits/markdown.ts';
+import { withoutMarks } from '../../edits/markdown.ts';
 import type { LineView } from '../../edits/views.ts';
 import { readSubjects } from '../../edits/subject.ts';
 import type { EditedMemory } from '../../edits/edited-memory.ts';
@@ -36,7 +36,7 @@ export function* findSaying(
 ): Generator<null, LineView[] | null> {
   const isTimed = times.phrases.length > 0;
   // A pinned line says its fact, although it is protected.
-  const files = memory.files.map((file) => ({ ...file, content: withoutPins(file.content) }));
+  const files = memory.files.map((file) => ({ ...file, content: withoutMarks(file.content) }));
   const workspace = yield* Workspace.open({ files, paths: memory.paths });
   const paths = memory.files.map(({ path }) => path);
   const subjects = yield* readSubjects(workspace, paths);

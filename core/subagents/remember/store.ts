@@ -17,6 +17,7 @@ import {
   toRefusal,
 } from './answer.ts';
 import { applyWithCatalog } from './catalog.ts';
+import { markEnds } from './ends.ts';
 import { noteForgetting } from './forget-trail.ts';
 import { type KnownLine, planInboxLine } from './inbox.ts';
 import { findSaying } from './known.ts';
@@ -111,7 +112,7 @@ async function planWrite(
 ): Promise<Outcome> {
   const { deps, call, options, question } = session;
   const applied = await applyWithin(memory, accepted, { options, maxWrites: question.maxWrites });
-  const { files } = applied;
+  const files = applied.files.map((file) => markEnds(file, question.day));
   const all = [...refused, ...applied.refused];
   const answer = { refused: all, isForget, isPreview: dryRun, degraded };
   const isPart = all.some(({ kind }) => kind !== 'index');

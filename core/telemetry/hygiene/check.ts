@@ -25,6 +25,8 @@ import {
 import type { Screening } from '../../screening/screening.ts';
 import { parseTimeOrNull, toTime } from '../../time/time.ts';
 import { observationsOf } from '../events/observation-store.ts';
+import { readValidUntil } from '../../markdown/valid-until.ts';
+import { type FileEnds, findExpired } from './expired-findings.ts';
 import { findContradictions } from './fact-findings.ts';
 import { findForgetRequests, type ForgetDependencies } from './forget-findings.ts';
 import { type Line, readLines } from './line.ts';
@@ -54,6 +56,8 @@ const KNOWN_LIMIT = 20_000;
 /** What a check of hygiene works with. */
 export interface HygieneDependencies extends ForgetDependencies {
   screening: Pick<Screening, 'find'>;
+  /** In which the days of memory end. */
+  timeZone: string;
   now: () => number;
 }
 
@@ -70,11 +74,13 @@ export function createHygieneCheck({
   storage,
   revisions,
   screening,
+  timeZone,
   now,
 }: HygieneDependencies): HygieneCheck {
   const known = new LRUCache<string, ContentFindings>({
     maxSize: KNOWN_LIMIT,
-    sizeCalculation: ({ findings, links }) => 1 + findings.length + links.length,
+    sizeCalculation: ({ findings, links, ends }) =>
+      1 + findings.length + links.length + ends.reduce((sum, one) => sum + one.ends.length, 0),
   });
   return async (query) => {
     const at = now();
@@ -92,8 +98,9 @@ export function createHygieneCheck({
       contents = await findInContents({ storage, screening }, asked);
       known.set(key, contents);
     }
-    const { links, checked } = contents;
+    const { links, checked, ends } = contents;
     const findings = [...contents.findings];
+    append(findings, findExpired(ends, { at, timeZone }));
     for (const file of asked) {
       if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, at));
     }
@@ -128,6 +135,8 @@ export function createHygieneCheck({
 interface ContentFindings {
   findings: readonly HygieneFinding[];
   links: readonly Link[];
+  /** Whatever they say of their end: whether it has passed is decided for each report. */
+  ends: readonly FileEnds[];
   /** Virtual paths of the files that were read. */
   checked: ReadonlySet<string>;
 }
@@ -146,6 +155,7 @@ async function findInContents(
   const findings: HygieneFinding[] = [];
   const lines: Line[] = [];
   const links: Link[] = [];
+  const ends: FileEnds[] = [];
   const checked = new Set<string>();
   const pause = createPause();
   for await (const { listing, file } of readFiles(storage, listings)) {
@@ -155,6 +165,8 @@ async function findInContents(
     checked.add(virtualPath);
     append(findings, findSecretInPath(listing, screening));
     append(findings, findSecrets(path, file.content, screening));
+    const said = readValidUntil(file.content);
+    if (said.length > 0) ends.push({ path, ends: said });
     await pause();
     // Repeated lines and links to deleted files are normal in logs.
     if (!isExcludedFromDreams(listing.path)) {
@@ -172,7 +184,7 @@ async function findInContents(
   }
   append(findings, await findContradictions(lines));
   append(findings, await findRepeatedLines(lines));
-  return { findings, links, checked };
+  return { findings, links, ends, checked };
 }
 
 /** Skips lines that can't have findings: a file may have 131,072 of them. */
