@@ -315,6 +315,7 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
           ...shown,
           lineageId: revision.lineageId,
           keyId: revision.keyId,
+          commitId: revision.commitId,
           hash: revision.hash,
           contentSalt: revision.contentSalt,
           contentSeal: revision.contentSeal,

@@ -478,6 +478,7 @@ class HistoryReader {
       operator: line.operator ?? null,
       lineageId: line.lineageId ?? null,
       keyId: line.keyId ?? null,
+      commitId: line.commitId ?? null,
       hashFormat: line.hashFormat ?? 1,
       at: ms,
       delta: delta === null ? null : this.#orBroken(version, () => encodeDelta(delta)),

@@ -2,21 +2,24 @@ import { loadConfig } from '../config/index.ts';
 import { withAdminApi } from './admin-api.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
-import { listFreezes, toFreezeLine } from './freeze-lines.ts';
+import { FREEZE_TARGETS, listFreezes, toFreezeLine } from './freeze-lines.ts';
 import type { AdminFreeze } from '../schemas/freezes.ts';
 import { writeOutput } from './streams.ts';
 
 const MINUTES = 60;
+const NAME_ONE = 'Name one of --user, --space, --actor, --key and --all.';
 
 /**
- * `memory-service freeze`: stops the writes of a user, of an actor, or all, for some minutes; without a
- * target it lists what is stopped.
+ * `memory-service freeze`: stops the writes of a user, to a space, of an actor, with a key, or all, for some
+ * minutes; without a target it lists what is stopped.
  */
 export const freeze: Command = {
-  summary: 'Stop writes for a while: of a user, of an actor, or all. Without a target: list them.',
+  summary: 'Stop writes of a user, space, actor or key, or all, for a while. Without a target: list them.',
   flags: {
     user: { value: 'id', summary: 'Writes to the memory of this user, and in calls for the user.' },
+    space: { value: 'id', summary: 'Writes to the memory of this space.' },
     actor: { value: 'name', summary: 'Writes by this actor, for any user.' },
+    key: { value: 'id', summary: 'Writes of calls with this API key.' },
     all: { value: null, summary: 'All writes.' },
     minutes: { value: 'n', summary: `How long, 1 to 10080; default ${MINUTES}.` },
     reason: { value: 'text', summary: 'Why, for operators and the audit.' },
@@ -27,12 +30,12 @@ export const freeze: Command = {
 
 async function run(context: CommandContext): Promise<void> {
   const { flags } = context;
-  const named = ['user', 'actor', 'all'].filter((name) => flags.has(name));
-  if (named.length > 1) throw new StartError('Name one of --user, --actor and --all.');
+  const named = FREEZE_TARGETS.filter((name) => flags.has(name));
+  if (named.length > 1) throw new StartError(NAME_ONE);
   const loaded = await loadConfig(context);
   if (named.length === 0) {
     if (flags.has('minutes') || flags.has('reason')) {
-      throw new StartError('Name one of --user, --actor and --all.');
+      throw new StartError(NAME_ONE);
     }
     const items = await withAdminApi(loaded, listFreezes);
     return writeOutput(
@@ -47,12 +50,13 @@ async function run(context: CommandContext): Promise<void> {
   if (!/^\d{1,5}$/.test(minutes)) {
     throw new StartError('--minutes is a whole number from 1 to 10080.');
   }
-  const [userId, actor] = [flags.get('user'), flags.get('actor')];
   const made = await withAdminApi(loaded, (api) =>
     api.ask<AdminFreeze>('POST', 'freeze', {
-      ...(userId === undefined ? {} : { userId }),
-      ...(actor === undefined ? {} : { actor }),
-      ...(flags.has('all') ? { all: true } : {}),
+      userId: flags.get('user'),
+      spaceId: flags.get('space'),
+      actor: flags.get('actor'),
+      keyId: flags.get('key'),
+      all: flags.has('all') ? true : undefined,
       reason: flags.get('reason') ?? 'stopped on the command line',
       minutes: Number(minutes),
     }),

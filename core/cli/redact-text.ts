@@ -23,7 +23,9 @@ export async function redactText(
 }
 
 async function toRequest(revisionId: string | null, flags: Flags): Promise<RedactTextRequest> {
-  const [where, userId, path] = ['in', 'user', 'path'].map((name) => flags.get(name));
+  const [where, userId, spaceId, path] = ['in', 'user', 'space', 'path'].map((name) =>
+    flags.get(name),
+  );
   if (where !== undefined && where !== 'file' && where !== 'user' && where !== 'everywhere') {
     throw new ConfigError(null, '--in is file, user or everywhere.');
   }
@@ -37,6 +39,7 @@ async function toRequest(revisionId: string | null, flags: Flags): Promise<Redac
     ...(lines !== undefined && { lines }),
     ...(where !== undefined && { in: where }),
     ...(userId !== undefined && { userId }),
+    ...(spaceId !== undefined && { spaceId }),
     ...(path !== undefined && { path }),
     ...(replacement !== undefined && { replacement }),
     reason: flags.get('reason') ?? 'redacted on the command line',

@@ -23,6 +23,7 @@ export const redact: Command = {
     lines: { value: 'n-m', summary: 'Replace the text of these lines of the revision.' },
     in: { value: 'where', summary: 'With --text or --lines: file, user or everywhere.' },
     user: { value: 'id', summary: 'With --in=user: the user.' },
+    space: { value: 'id', summary: 'With --in=user: a space instead of a user.' },
     path: { value: 'path', summary: 'With --in=file: the physical path.' },
     replacement: { value: 'text', summary: 'What stands in its place; default [redacted].' },
     reason: { value: 'text', summary: 'Why, for the audit.' },

@@ -12,6 +12,7 @@ export const search: Command = {
   flags: {
     history: { value: null, summary: 'Look at all versions, deleted files too.' },
     user: { value: 'id', summary: 'Only in the memory of this user.' },
+    space: { value: 'id', summary: 'Only in the memory of this space.' },
     path: { value: 'path', summary: 'Only in this file: a physical path.' },
     json: { value: null, summary: 'Print the answer as JSON.' },
   },
@@ -22,11 +23,12 @@ export const search: Command = {
 async function run(context: CommandContext): Promise<void> {
   const { flags } = context;
   const loaded = await loadConfig(context);
-  const [userId, path] = [flags.get('user'), flags.get('path')];
+  const [userId, spaceId, path] = ['user', 'space', 'path'].map((flag) => flags.get(flag));
   const request: TextSearchRequest = {
     text: await readText('Text: '),
     history: flags.has('history'),
     ...(userId !== undefined && { userId }),
+    ...(spaceId !== undefined && { spaceId }),
     ...(path !== undefined && { path }),
   };
   const items = await withAdminApi(loaded, async (api) => {

@@ -3,16 +3,18 @@ import type { AdminFreeze } from '../schemas/freezes.ts';
 import { withAdminApi } from './admin-api.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
-import { listFreezes, toFreezeLine } from './freeze-lines.ts';
+import { FREEZE_TARGETS, listFreezes, toFreezeLine } from './freeze-lines.ts';
 import { writeOutput } from './streams.ts';
 
-/** `memory-service thaw`: ends a freeze by its id, or the freezes of a user, of an actor, or all of them. */
+/** `memory-service thaw`: ends a freeze by its id, or the freezes of a user, space, actor or key, or all. */
 export const thaw: Command = {
   summary: 'Allow writes again that were stopped: by the id of the freeze, or by whom it stops.',
   flags: {
     user: { value: 'id', summary: 'End the freezes of this user.' },
+    space: { value: 'id', summary: 'End the freezes of this space.' },
     actor: { value: 'name', summary: 'End the freezes of this actor.' },
-    all: { value: null, summary: 'End all freezes, also those of users and actors.' },
+    key: { value: 'id', summary: 'End the freezes of this API key.' },
+    all: { value: null, summary: 'End all freezes, whosever they are.' },
   },
   argument: 'freezeId',
   isArgumentOptional: true,
@@ -20,22 +22,20 @@ export const thaw: Command = {
 };
 
 async function run({ flags, argument, ...context }: CommandContext): Promise<void> {
-  const named = ['user', 'actor', 'all'].filter((name) => flags.has(name));
+  const named = FREEZE_TARGETS.filter((name) => flags.has(name));
   if (named.length + Number(argument !== null) !== 1) {
-    throw new StartError('thaw needs the id of a freeze, or one of --user, --actor and --all.');
+    throw new StartError('thaw needs the id of a freeze, or one of --user, --space, --actor, --key and --all.');
   }
   const loaded = await loadConfig(context);
-  const [userId, actor] = [flags.get('user'), flags.get('actor')];
   const ended = await withAdminApi(loaded, async (api) => {
     const end = (id: string) => api.ask<AdminFreeze>('DELETE', `freezes/${encodeURIComponent(id)}`);
     if (argument !== null) return [await end(argument)];
     const items = await listFreezes(api);
-    const meant = items.filter(
-      (one) =>
-        flags.has('all') ||
-        (userId !== undefined && one.userId === userId) ||
-        (actor !== undefined && one.actor === actor),
-    );
+    const isMeant = ({ userId, spaceId, actor, keyId }: AdminFreeze) =>
+      Object.entries({ user: userId, space: spaceId, actor, key: keyId }).some(
+        ([flag, id]) => id !== null && flags.get(flag) === id,
+      );
+    const meant = items.filter((one) => flags.has('all') || isMeant(one));
     const all: AdminFreeze[] = [];
     for (const { id } of meant) all.push(await end(id));
     return all;

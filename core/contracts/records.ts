@@ -178,6 +178,8 @@ export interface RevisionRecord extends FileKey, Stored<Omit<AdminRevision, 'mer
   lineageId: string | null;
   /** The named key that it was written with; `null` without one, and in rows from before. */
   keyId: string | null;
+  /** The first revision of its transaction, where that wrote several; `null` for one alone, and in rows from before. */
+  commitId: string | null;
   /** SHA-256 of the content after this revision; `null` when redacted. */
   hash: string | null;
   /** 32 hex digits; `null` when redacted, and for a revision without a chain hash. */

@@ -449,6 +449,13 @@ export interface RevisionStore {
   rows(key: FileKey, range: { after: number; upTo: number }): Promise<readonly NewRevision[]>;
   /** The revision that made a version; `null` when it is not kept. */
   ofVersion(key: FileKey, version: number): Promise<RevisionRecord | null>;
+  /**
+   * All revisions of the tool calls that made these; of those without a call, of their runs; without a
+   * run either, of their transactions. In no order.
+   */
+  ofCalls(
+    revisions: readonly Pick<RevisionRecord, 'toolCallId' | 'runId' | 'commitId'>[],
+  ): Promise<readonly RevisionRecord[]>;
   /** The newest revision of a file at or before a time; `null` when none is kept. */
   at(key: FileKey, time: number): Promise<RevisionRecord | null>;
   /**

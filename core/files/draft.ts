@@ -227,6 +227,7 @@ export class Draft {
       redactionId: null,
       lineageId,
       keyId: this.#caller.apiKey?.id ?? null,
+      commitId: null,
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,
@@ -385,6 +386,7 @@ export class Draft {
     checkOverlaps(this.#current, [...this.#files.values()], this.#toPath);
     // Only now, since the two revisions of a move name each other.
     for (const revision of revisions) {
+      if (revisions.length > 1) revision.commitId = revisions[0]?.id ?? null;
       appendToChain(this.#scope(revision.scope).state, revision);
     }
     // A space exists from its first write on.

@@ -28,10 +28,10 @@ type Place = readonly [scope: ScopeKey, path: string, version: number];
 export function createTextSearch(storage: Storage) {
   const parts = { storage, ...createTexts(storage) };
   return async (request: TextSearchRequest): Promise<TextSearchAnswer> => {
-    const { text, history = false, userId, path } = request;
+    const { text, history = false, userId, spaceId, path } = request;
     const selection = toSelection(request);
     // Without the text: a cursor can be read, and somebody may log it.
-    const filters = { history, userId, path };
+    const filters = { history, userId, spaceId, path };
     const identity = { list: 'text-search', sort: 'path', defaultOrder: 'asc' as const, filters };
     const { limit, after } = parsePage(request, identity);
     const searched = { files: 0, versions: 0, bytes: 0 };

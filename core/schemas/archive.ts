@@ -101,6 +101,11 @@ export const HistoryLine = strictObject({
     nullable(archivedId, { description: 'Of a file of a space: which memory it is.' }),
   ),
   keyId: Type.Optional(nullable(archivedId, { description: 'The API key that wrote it.' })),
+  commitId: Type.Optional(
+    nullable(archivedId, {
+      description: 'The first revision of the transaction that wrote it with others.',
+    }),
+  ),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   contentSeal: nullable(hash),

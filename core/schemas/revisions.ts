@@ -382,7 +382,7 @@ export const RevertSelection = strictObject({
   ),
   in: Type.Optional(
     Type.Enum(['file', 'user', 'everywhere'], {
-      description: 'With text. file: with path. user: with userId.',
+      description: 'With text. file: with path. user: with userId or spaceId.',
     }),
   ),
   cursor: pageQuery.cursor,
@@ -458,7 +458,7 @@ export const RevertWritesAnswer = strictObject({
       {
         users: Type.Array(
           strictObject({
-            userId: nullable(userIdSchema),
+            ...ownerFields,
             files: count(),
             lines: count(),
           }),
@@ -467,7 +467,7 @@ export const RevertWritesAnswer = strictObject({
       },
       {
         description:
-          'Whose lines, and by whom, this page undoes, most lines first. userId null: shared memory. Only with text.',
+          'Whose lines, and by whom, this page undoes, most lines first. Without userId and spaceId: shared memory. Only with text.',
       },
     ),
   ),

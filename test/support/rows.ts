@@ -147,6 +147,7 @@ export function decideWrite(
             redactionId: null,
             lineageId: state.lineageId,
             keyId: null,
+            commitId: null,
             hash: state.hash,
             contentSalt: sha256(id).slice(32),
             contentSeal: null,

@@ -13,6 +13,7 @@ const ONLY_WITH: Readonly<Record<string, readonly string[]>> = {
   since: ['actor'],
   until: ['actor'],
   user: ['run', 'tool-call', 'actor', 'text'],
+  space: ['run', 'tool-call', 'actor', 'text'],
   path: ['lines', 'text'],
   version: ['lines'],
   in: ['text'],
@@ -49,6 +50,7 @@ export const revert = createUndo<Answer>({
     },
     in: { value: 'where', summary: 'With --text: file, user or everywhere.' },
     user: { value: 'userId', summary: 'Only in the memory of this user.' },
+    space: { value: 'spaceId', summary: 'Only in the memory of this space.' },
     'if-version': {
       value: 'n',
       summary:
@@ -75,8 +77,10 @@ export const revert = createUndo<Answer>({
     if (kind === 'lines') return revertLines(flags, { onConflict, wanted });
     if (kind === 'text') return revertText(flags, { onConflict });
     const [runId, toolCallId, actor] = ['run', 'tool-call', 'actor'].map((flag) => flags.get(flag));
-    const [since, until, userId] = ['since', 'until', 'user'].map((flag) => flags.get(flag));
-    const selection = { runId, toolCallId, actor, since, until, userId, onConflict };
+    const [since, until, userId, spaceId] = ['since', 'until', 'user', 'space'].map((flag) =>
+      flags.get(flag),
+    );
+    const selection = { runId, toolCallId, actor, since, until, userId, spaceId, onConflict };
     return (api, { dryRun }) => api.ask('POST', 'revert', { ...selection, dryRun });
   },
   toOutcomes(answer) {
@@ -143,14 +147,16 @@ function revertText(
   flags: ReadonlyMap<string, string>,
   { onConflict }: { onConflict: OnConflict },
 ): Ask {
-  const [where, userId, path] = ['in', 'user', 'path'].map((flag) => flags.get(flag));
+  const [where, userId, spaceId, path] = ['in', 'user', 'space', 'path'].map((flag) =>
+    flags.get(flag),
+  );
   if (where === undefined) {
     throw new ConfigError(null, '--text needs --in=file, --in=user or --in=everywhere.');
   }
   let given: Promise<string> | null = null;
   return async (api, { dryRun }) => {
     const text = await (given ??= readText('Text: '));
-    const body = { text, in: where, userId, path, onConflict, dryRun };
+    const body = { text, in: where, userId, spaceId, path, onConflict, dryRun };
     return await postPages<RevertWritesAnswer>(api, { route: 'revert', body }, addRevertPage);
   };
 }
@@ -182,7 +188,7 @@ function isNotFor(flag: string, kind: string): ConfigError {
   if (flag === 'if-version') {
     return new ConfigError(null, '--if-version is only for one --revision, or for --lines.');
   }
-  const revision = '--revision takes no --since, --until, --user, --path, --version or --in.';
+  const revision = '--revision takes no --since, --until, --user, --space, --path, --version or --in.';
   return new ConfigError(
     null,
     kind === 'revision' ? revision : `--${flag} does not go with --${kind}.`,

@@ -11,11 +11,11 @@ export function addRevertPage(
     counts: {
       users: addCounts(
         [before, page].flatMap(({ counts }) => counts?.users ?? []),
-        'userId',
+        ({ userId, spaceId }) => JSON.stringify([userId, spaceId]),
       ),
       writers: addCounts(
         [before, page].flatMap(({ counts }) => counts?.writers ?? []),
-        'actor',
+        ({ actor }) => actor,
       ),
     },
   };
@@ -24,13 +24,13 @@ export function addRevertPage(
 /** Adds up the counts of each name, most lines first. */
 function addCounts<Count extends { files: number; lines: number }>(
   counts: readonly Count[],
-  name: keyof Count,
+  nameOf: (one: Count) => string,
 ): Count[] {
-  const all = new Map<unknown, Count>();
+  const all = new Map<string, Count>();
   for (const one of counts) {
-    const known = all.get(one[name]);
+    const known = all.get(nameOf(one));
     const [files, lines] = [one.files + (known?.files ?? 0), one.lines + (known?.lines ?? 0)];
-    all.set(one[name], { ...one, files, lines });
+    all.set(nameOf(one), { ...one, files, lines });
   }
   return [...all.values()].sort((one, other) => other.lines - one.lines);
 }

@@ -1,10 +1,9 @@
 import type { RevisionRecord } from '../../contracts/records.ts';
-import type { RevisionFilter, Storage } from '../../contracts/storage.ts';
+import type { Storage } from '../../contracts/storage.ts';
 import { toBare } from '../../edits/loose-text.ts';
 import { MemoryError } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
-import { groupBy } from '../../lists/group-by.ts';
-import { readRows } from '../../lists/page.ts';
+import { chunk, groupBy } from '../../lists/group-by.ts';
 import { createPause } from '../../time/pause.ts';
 import { isWhole, type Texts } from '../texts.ts';
 
@@ -14,6 +13,8 @@ export interface RevertLink {
   to: string;
   /** The lines, as {@link toCarriedLine} has them; absent where it is not known which they are. */
   lines?: ReadonlySet<string>;
+  /** Whether a write of the call is not to be undone, so that neither file may be changed. */
+  isCut?: boolean;
 }
 
 /** A line as it is compared: in another list it may have another bullet, or another indent. */
@@ -22,6 +23,9 @@ export const toCarriedLine = toBare;
 /** Lines without a letter or digit are not carried: rules, fences, empty lines. */
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
+/** How many revisions' calls are looked up at once. */
+const CALLS = 200;
+
 /** What finding carried lines reads. */
 type Parts = Pick<Texts, 'textsOf'> & { storage: Pick<Storage, 'revisions'> };
 
@@ -29,14 +33,18 @@ type Parts = Pick<Texts, 'textsOf'> & { storage: Pick<Storage, 'revisions'> };
  * Finds the lines that one call took out of a file and added to another one: each link has the two files,
  * and the lines. The paths of a move are linked by their peers, not here. Where a redaction or damage
  * hides what a call took or added, all of its files are linked that may have the lines.
+ *
+ * @param others writes of the same calls that are not to be undone.
  */
 export async function findCarried(
   { textsOf }: Pick<Parts, 'textsOf'>,
   revisions: readonly RevisionRecord[],
+  others: readonly RevisionRecord[] = [],
 ): Promise<RevertLink[]> {
   const pause = createPause();
   const found: RevertLink[] = [];
-  for (const [, call] of groupBy(revisions.filter(mayCarry), callOf)) {
+  const left = new Set(others);
+  for (const [, call] of groupBy([...revisions, ...others].filter(mayCarry), callOf)) {
     if (!isBetweenFiles(call)) continue;
     const changes: FileChange[] = [];
     for (const [path, group] of groupBy(call, toPhysicalPath)) {
@@ -44,6 +52,7 @@ export async function findCarried(
         path,
         lines: new Map(),
         hides: { removed: false, added: false },
+        isCut: group.some((revision) => left.has(revision)),
       };
       for (const revision of group) {
         await addLines(change, revision, textsOf);
@@ -64,17 +73,18 @@ export async function findSiblings(
   { storage }: Pick<Parts, 'storage'>,
   revisions: readonly RevisionRecord[],
 ): Promise<RevisionRecord[]> {
+  const pause = createPause();
   const known = new Set(revisions.map(({ id }) => id));
   const siblings: RevisionRecord[] = [];
-  for (const [call, [one]] of groupBy(revisions.filter(mayCarry), callOf)) {
-    if (one === undefined) continue;
-    for await (const each of readRows((page) => storage.revisions.list(toFilter(one), page))) {
-      if (known.has(each.id) || !mayCarry(each) || callOf(each) !== call) continue;
+  for (const some of chunk(revisions.filter(mayCarry), CALLS)) {
+    for (const each of await storage.revisions.ofCalls(some)) {
+      if (known.has(each.id) || !mayCarry(each)) continue;
       known.add(each.id);
       siblings.push(each);
     }
+    await pause();
   }
-  return siblings;
+  return siblings.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 /** What the calls of these writes wrote to other files that they carried lines from or to. */
@@ -107,21 +117,16 @@ interface FileChange {
   path: string;
   lines: Map<string, number>;
   hides: { removed: boolean; added: boolean };
+  isCut: boolean;
 }
 
 function mayCarry({ peerId, addedLines, removedLines }: RevisionRecord): boolean {
   return peerId === null && addedLines + removedLines > 0;
 }
 
-/** Writes without a tool call or run are of one call if they are of one trace and time. */
-function callOf({ toolCallId, runId, traceId, at }: RevisionRecord): string {
-  return toolCallId ?? runId ?? `${at} ${traceId}`;
-}
-
-function toFilter({ toolCallId, runId, traceId, at }: RevisionRecord): RevisionFilter {
-  if (toolCallId !== null) return { toolCallId };
-  if (runId !== null) return { runId };
-  return { traceId, since: at, until: at + 1 };
+/** Writes without a tool call or run are of one call if one transaction wrote them. */
+function callOf({ id, toolCallId, runId, commitId }: RevisionRecord): string {
+  return toolCallId ?? runId ?? commitId ?? id;
 }
 
 /** Whether a line may have gone from one file to another one. */
@@ -162,7 +167,8 @@ function toUnknown(error: unknown): null {
 }
 
 function toLinks(from: FileChange, to: FileChange): RevertLink[] {
-  const paths = { from: from.path, to: to.path };
+  const isCut = from.isCut || to.isCut;
+  const paths = { from: from.path, to: to.path, ...(isCut ? { isCut } : {}) };
   const removed = [...from.lines].filter(([, count]) => count < 0).map(([line]) => line);
   const isAdded = (count: number | undefined) => count !== undefined && count > 0;
   const hasAdded = to.hides.added || [...to.lines.values()].some(isAdded);

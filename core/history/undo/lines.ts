@@ -1,6 +1,6 @@
 import type { RevertedFile, RevertWritesAnswer } from '../../contracts/admin.ts';
-import type { FileKey } from '../../contracts/records.ts';
-import { fileNotFound, parsePhysicalPath, toPhysicalPath, toUserId } from '../../files/paths.ts';
+import type { FileKey, ScopeKey } from '../../contracts/records.ts';
+import { fileNotFound, parsePhysicalPath, toOwner, toPhysicalPath } from '../../files/paths.ts';
 import { groupBy } from '../../lists/group-by.ts';
 import { parsePage, toCursor } from '../../lists/page.ts';
 import { readContentAt } from '../content-at.ts';
@@ -78,18 +78,18 @@ async function findPlace(
  */
 export async function undoText(
   parts: HistoryParts,
-  { text, in: where, userId, path, cursor }: TextSelection,
+  { text, in: where, userId, spaceId, path, cursor }: TextSelection,
   options: RevertOptions,
 ): Promise<RevertWritesAnswer> {
   checkText(text);
-  const selection = selectFiles({ path, userId }, { where, revision: null });
+  const selection = selectFiles({ path, userId, spaceId }, { where, revision: null });
   const dryRun = options.dryRun === true;
   const identity = {
     list: 'revert-text',
     sort: 'path',
     defaultOrder: 'asc' as const,
     // Without the text: a cursor can be read, and somebody may log it.
-    filters: { in: where, path, userId, dryRun },
+    filters: { in: where, path, userId, spaceId, dryRun },
   };
   const place = parsePage(cursor === undefined ? {} : { cursor }, identity).after as
     readonly [number, string, string] | null;
@@ -113,7 +113,7 @@ export async function undoText(
     {
       files,
       at: (one) => one,
-      target: path ?? userId ?? 'all',
+      target: path ?? userId ?? spaceId ?? 'all',
       reason: 'Reverts lines that have a text.',
       details: { in: where },
     },
@@ -166,12 +166,12 @@ function findLines(content: string, text: string): number[] {
 
 /** How many lines of whom are undone, and who wrote them; most lines first. */
 function countLines(files: readonly RevertedFile[]): NonNullable<RevertWritesAnswer['counts']> {
-  const users = new Map<string | null, Count>();
+  const owners = new Map<ScopeKey, Count>();
   const writers = new Map<string, Count>();
   for (const { path, writers: found = [] } of files) {
     if (found.length === 0) continue;
     const lines = found.reduce((sum, one) => sum + one.lines, 0);
-    addLines(users, toUserId(parsePhysicalPath(path).scope), lines);
+    addLines(owners, parsePhysicalPath(path).scope, lines);
     for (const [actor, own] of groupBy(found, (one) => one.actor)) {
       addLines(
         writers,
@@ -181,7 +181,7 @@ function countLines(files: readonly RevertedFile[]): NonNullable<RevertWritesAns
     }
   }
   return {
-    users: [...users].map(([userId, one]) => ({ userId, ...one })).sort(byLines),
+    users: [...owners].map(([scope, one]) => ({ ...toOwner(scope), ...one })).sort(byLines),
     writers: [...writers].map(([actor, one]) => ({ actor, ...one })).sort(byLines),
   };
 }

@@ -72,7 +72,7 @@ export async function revertWrites(
   options: RevertOptions,
 ): Promise<RevertWritesAnswer> {
   const found = await findFiles(parts.storage, revisions);
-  const carried = await findCarried(parts, [...revisions, ...siblings]);
+  const carried = await findCarried(parts, revisions, siblings);
   const isRevision = revisions.some(({ id }) => id === target);
   const reason = `Reverts ${isRevision ? 'revision ' : ''}${target}.`;
   const links = [...(options.links ?? []), ...carried];
@@ -306,7 +306,8 @@ async function findHeld(
     links.flatMap((link) => [link.from, link.to].map((path) => ({ path, link }))),
     ({ path }) => path,
   );
-  for (const { from, to, lines } of links) {
+  for (const { from, to, lines, isCut } of links) {
+    if (isCut === true) held.add(from).add(to);
     // Of a file without a selected revision, the revision is pruned, or of another memory.
     if (!known.has(from)) held.add(from);
     if (!known.has(to) && lines !== undefined) held.add(to);

@@ -34,6 +34,7 @@ export interface TextSelection {
   text: string;
   in: 'file' | 'user' | 'everywhere';
   userId?: string | undefined;
+  spaceId?: string | undefined;
   path?: string | undefined;
   cursor?: string | undefined;
 }
@@ -47,13 +48,13 @@ export type Selected =
 /** The fields that each kind of selection may have, besides how it is carried out. */
 const FIELDS: Readonly<Record<Selected['kind'], readonly (keyof RevertSelection)[]>> = {
   lines: ['path', 'lines', 'version'],
-  text: ['text', 'in', 'userId', 'path', 'cursor'],
-  writes: ['runId', 'toolCallId', 'actor', 'since', 'until', 'userId', 'revisionIds'],
+  text: ['text', 'in', 'userId', 'spaceId', 'path', 'cursor'],
+  writes: ['runId', 'toolCallId', 'actor', 'since', 'until', 'userId', 'spaceId', 'revisionIds'],
 };
 
 /** Tells what a request selects. */
 export function toSelected(request: RevertSelection): Selected {
-  const { path, lines, version, text, in: where, userId, cursor } = request;
+  const { path, lines, version, text, in: where, userId, spaceId, cursor } = request;
   const kind = lines !== undefined ? 'lines' : text !== undefined ? 'text' : 'writes';
   const others = Object.values(FIELDS)
     .flat()
@@ -73,7 +74,7 @@ export function toSelected(request: RevertSelection): Selected {
   if (request.resolutions !== undefined) {
     throw invalidSelection('/resolutions', 'does not go with text: decide by lines');
   }
-  return { kind: 'text', selection: { text, in: where, userId, path, cursor } };
+  return { kind: 'text', selection: { text, in: where, userId, spaceId, path, cursor } };
 }
 
 /**
@@ -90,8 +91,8 @@ export async function readSelected(
   const { storage } = parts;
   const { revisionIds, ...others } = selection;
   if (revisionIds !== undefined) {
-    const { runId, toolCallId, actor, since, until, userId } = others;
-    const isMixed = [runId, toolCallId, actor, since, until, userId].some(
+    const { runId, toolCallId, actor, since, until, userId, spaceId } = others;
+    const isMixed = [runId, toolCallId, actor, since, until, userId, spaceId].some(
       (one) => one !== undefined,
     );
     if (isMixed) throw invalidSelection('/revisionIds', 'comes with no other selection');
@@ -111,8 +112,9 @@ export async function readSelected(
       'needs userId: several users have writes of this run, and no record says whose it was',
     );
   }
-  const isOfOneCall = filter.toolCallId !== undefined || filter.runId !== undefined;
-  const siblings = isOfOneCall && filter.scope !== null ? await findSiblings(parts, revisions) : [];
+  // A run and a call are whole, where no memory and no time leaves some of their writes out.
+  const isWhole = filter.scope === null && filter.actor === undefined;
+  const siblings = isWhole ? [] : await findSiblings(parts, revisions);
   return { revisions, siblings, target };
 }
 

@@ -10,6 +10,7 @@ import { parseIdBytes } from '../schema/ids.ts';
 import { coverFiles } from '../write/cover.ts';
 import { pruneRevisions } from '../write/prune.ts';
 import { listRevisions } from './revision-list.ts';
+import { findRows } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { FILES, NEW_REVISIONS, REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
@@ -51,6 +52,21 @@ export function createRevisionStore(database: StoreDatabase): RevisionStore {
         readOfFile(connection, key, { where: 'r.version = ?', parameters: [version] }),
       );
     },
+    async ofCalls(revisions) {
+      return await database.read(async (connection) => {
+        const found: RevisionRecord[] = [];
+        for (const [column, { ids, rest }] of toCallKeys(revisions)) {
+          const rows = await findRows(connection, 'svc_revision', {
+            columns: [column],
+            rows: [...ids].map((id) => [id]),
+            select: ['s.scope', 'f.path', ...REVISIONS.select('t')],
+            rest: ` and t.${column} is not null${NAMES_OF_FOUND}${rest}`,
+          });
+          found.push(...rows.map((row) => REVISIONS.toRecord(row)));
+        }
+        return found;
+      });
+    },
     async at(key, time) {
       assertFileKey(key);
       return await database.snapshot(async (connection) => {
@@ -89,6 +105,28 @@ const GET_ROWS_BETWEEN =
   ' and r.version > ? and r.version <= ? order by r.version';
 
 const REVISION_OF_FILE = `select s.scope, f.path, ${REVISIONS.select('r').join(', ')}${OF_FILE}`;
+
+const NAMES_OF_FOUND =
+  ' cross join svc_scope s on s.scope_id = t.scope_id' +
+  ' cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no';
+
+/** By column: the ids of calls, runs and transactions, each id once. */
+function toCallKeys(
+  revisions: Parameters<RevisionStore['ofCalls']>[0],
+): Map<string, { ids: Set<string>; rest: string }> {
+  const [calls, runs, commits] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { toolCallId, runId, commitId } of revisions) {
+    if (toolCallId !== null) calls.add(toolCallId);
+    else if (runId !== null) runs.add(runId);
+    else if (commitId !== null) commits.add(commitId);
+  }
+  const noCall = ' where t.tool_call_id is null';
+  return new Map([
+    ['tool_call_id', { ids: calls, rest: '' }],
+    ['run_id', { ids: runs, rest: noCall }],
+    ['commit_id', { ids: commits, rest: `${noCall} and t.run_id is null` }],
+  ]);
+}
 
 /** The newest revision of a file that meets a condition. */
 async function readOfFile(

@@ -29,6 +29,7 @@ it('hashes a row as the documented example says', () => {
     reverts: null,
     lineageId: null,
     keyId: null,
+    commitId: null,
     existedBefore: false,
     existsAfter: true,
     hash: hashText('Green\n'),

@@ -304,7 +304,7 @@ describe('lines with a text', () => {
     ).toBe(205);
     expect(
       preview.flatMap(({ counts }) => counts.users).filter(({ userId }) => userId === 'user-7'),
-    ).toEqual([{ userId: 'user-7', files: 2, lines: 2 }]);
+    ).toEqual([{ userId: 'user-7', spaceId: null, files: 2, lines: 2 }]);
     expect(await contentOf('users/user-3/a.md')).toContain(FALSE);
 
     const done = await all(request);

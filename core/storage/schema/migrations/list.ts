@@ -21,6 +21,7 @@ import { keysAndOperators } from './0019-keys-and-operators.ts';
 import { spaces } from './0020-spaces.ts';
 import { lineages } from './0021-lineages.ts';
 import { spaceTimes } from './0022-space-times.ts';
+import { writesOfSeveralFiles } from './0023-writes-of-several-files.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   spaces,
   lineages,
   spaceTimes,
+  writesOfSeveralFiles,
 ];

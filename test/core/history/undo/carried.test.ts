@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Host, Plugin } from '../../../../core/contracts/plugin.ts';
 import type { WriteResult } from '../../../../core/contracts/tool.ts';
+import { noTrace } from '../../../../core/telemetry/tracer.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { call, openCore } from '../../../support/service.ts';
 import { DATABASE } from '../../../support/tables.ts';
@@ -22,13 +23,29 @@ async function open() {
     now: clock.now,
     plugins: [plugin],
     tools: { move: true, delete: true },
+    sharedWrites: true,
   });
   const [host] = hosts as [Host];
-  const contentOf = async (path: string) =>
-    (await core.fileLists.file(`users/alice/${path}`, {}).catch(() => null))?.file.content ?? null;
+  const readFile = async (path: string) =>
+    (await core.fileLists.file(path, {}).catch(() => null))?.file.content ?? null;
+  const contentOf = (path: string) => readFile(`users/alice/${path}`);
   return {
     core,
+    clock,
+    readFile,
     contentOf,
+    /** One transaction of a plugin; paths are virtual. */
+    async transact(contents: Record<string, string>, options: { runId?: string; traceId?: string }) {
+      const { runId, traceId } = options;
+      const changes = Object.entries(contents).map(([path, content]) => ({
+        userId: 'alice',
+        path,
+        content,
+        reason: 'Carries lines.',
+      }));
+      const trace = noTrace(traceId ?? null);
+      return await host.write(changes, { actor: 'mover', trace, ...(runId && { runId }) });
+    },
     write(path: string, content: string, actor = 'ann') {
       clock.advance(1_000);
       const args = { path: `user/${path}`, content };
@@ -171,6 +188,91 @@ describe('lines that one call carried from one file to another', () => {
     await call(core, 'alice', 'memory_delete', { path: 'user/food.md' });
     await core.revisions.revertWrites({ runId: next.runId }, operator);
     expect(await contentOf('a.md')).toBe(lines('- tea'));
+  });
+
+  describe('in two memories', () => {
+    const NOTES = lines('- tea', '- nuts');
+    const SHARED = lines('# Food');
+
+    async function carryToShared() {
+      const opened = await open();
+      const { core, clock, readFile, transact } = opened;
+      await core.files.put('users/alice/notes.md', { content: NOTES }, operator);
+      await core.files.put('shared/food.md', { content: SHARED }, operator);
+      clock.advance(1_000);
+      const since = new Date(clock.now()).toISOString();
+      const written = await transact(
+        { 'user/notes.md': lines('- tea'), 'shared/food.md': lines('# Food', '- nuts') },
+        { runId: '019aaaaa-aaaa-7aaa-8aaa-aaaaaaaaaaaa' },
+      );
+      const both = async () => [
+        await readFile('users/alice/notes.md'),
+        await readFile('shared/food.md'),
+      ];
+      return { ...opened, since, both, ids: written.map(({ revisionId }) => revisionId) };
+    }
+
+    it('stay where the selection leaves one of the two out', async () => {
+      const { core, since, both } = await carryToShared();
+      const answer = await core.revisions.revertWrites(
+        { actor: 'mover', since, userId: 'alice' },
+        operator,
+      );
+      expect(outcomes(answer)).toEqual({ 'notes.md': 'conflict' });
+      expect(await both()).toEqual([lines('- tea'), lines('# Food', '- nuts')]);
+    });
+
+    it.each(['actor', 'one of two revisions'])('are undone in both by %s', async (by) => {
+      const { core, since, both, ids } = await carryToShared();
+      const selection = by === 'actor' ? { actor: 'mover', since } : { revisionIds: [ids[1] ?? ''] };
+      const answer = await core.revisions.revertWrites(selection, operator);
+      expect(outcomes(answer)).toEqual({ 'notes.md': 'reverted', 'food.md': 'reverted' });
+      expect(await both()).toEqual([NOTES, SHARED]);
+    });
+
+    it('are undone in both by the revert of a revert, which no tool call and no run made', async () => {
+      const { core, both, ids } = await carryToShared();
+      await core.revisions.revertWrites({ revisionIds: ids }, operator);
+      const page = await core.revisions.list({ path: 'shared/food.md', action: 'revert' });
+      await core.revisions.revert(page.items[0]?.id ?? '', {}, operator);
+      expect(await both()).toEqual([lines('- tea'), lines('# Food', '- nuts')]);
+    });
+  });
+
+  it('stay where a time leaves one of two transactions of the call out', async () => {
+    const { core, clock, write, contentOf, transact } = await open();
+    await write('a.md', lines('- tea', '- nuts'));
+    await write('b.md', lines('# Food'));
+    const runId = '019aaaaa-aaaa-7aaa-8aaa-aaaaaaaaaaab';
+    clock.advance(1_000);
+    await transact({ 'user/b.md': lines('# Food', '- nuts') }, { runId });
+    clock.advance(1_000);
+    const since = new Date(clock.now()).toISOString();
+    await transact({ 'user/a.md': lines('- tea') }, { runId });
+    await transact({ 'user/b.md': lines('# Food', '- nuts', '- fish') }, {});
+    const answer = await core.revisions.revertWrites({ actor: 'mover', since }, operator);
+    expect(outcomes(answer)).toEqual({ 'a.md': 'conflict', 'b.md': 'conflict' });
+    expect(await contentOf('a.md')).toBe(lines('- tea'));
+    const later = await core.revisions.revertWrites({ runId }, operator);
+    expect(outcomes(later)).toEqual({ 'a.md': 'reverted', 'b.md': 'merged' });
+    expect(await contentOf('a.md')).toBe(lines('- tea', '- nuts'));
+    expect(await contentOf('b.md')).toBe(lines('# Food', '- fish'));
+  });
+
+  it('are none where two transactions wrote the files, of one trace at one time', async () => {
+    const { core, write, contentOf, transact } = await open();
+    await write('a.md', lines('- tea', '- nuts'));
+    await write('b.md', lines('# Food'));
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const [taken] = await transact({ 'user/a.md': lines('- tea') }, { traceId });
+    const [added] = await transact({ 'user/b.md': lines('# Food', '- nuts') }, { traceId });
+    const times = await Promise.all(
+      [taken, added].map((one) => core.revisions.get(one?.revisionId ?? '')),
+    );
+    expect(new Set(times.map(({ at, traceId: of }) => `${at} ${of}`)).size).toBe(1);
+    await core.revisions.revert(taken?.revisionId ?? '', {}, operator);
+    expect(await contentOf('a.md')).toBe(lines('- tea', '- nuts'));
+    expect(await contentOf('b.md')).toBe(lines('# Food', '- nuts'));
   });
 
   it(

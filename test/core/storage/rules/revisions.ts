@@ -42,6 +42,7 @@ export function revisionCases(): StorageCase[] {
         redactionId: null,
         lineageId: null,
         keyId: null,
+        commitId: null,
         hash: sha256('text'),
         contentSalt: sha256(options.id).slice(32),
         contentSeal: null,
