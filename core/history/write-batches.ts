@@ -28,15 +28,6 @@ export interface Plan<Outcome> {
   restoration: Restoration | null;
 }
 
-/** The plan of a file that stays as it is, and why. */
-export function leave<Kind extends FileOutcome['outcome']>(
-  path: string,
-  outcome: Kind,
-  why: string,
-) {
-  return { outcome: { ...unwritten(path), outcome, why }, restoration: null };
-}
-
 /** How batches are planned and written. */
 export interface BatchWork<Unit, Outcome> {
   /** Whether what refuses the files of a unit is thrown. By default they are `refused`. */

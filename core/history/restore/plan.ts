@@ -1,14 +1,14 @@
 import type { RestoreAnswer, RestoredFile } from '../../contracts/admin.ts';
 import type { Storage } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
-import { createDiffBudget, type DiffBudget } from '../diff-budget.ts';
-import { createRedactionCounter, type RedactionCounter } from '../redaction-counter.ts';
+import { createDiffBudget } from '../diff-budget.ts';
+import { createRedactionCounter } from '../redaction-counter.ts';
 import type { Revisions } from '../revisions.ts';
-import { leave, type Plan, unwritten } from '../write-batches.ts';
+import { type FileToRestore, planRestore, type PlanOptions } from '../undo/plan.ts';
+import { type Plan, unwritten } from '../write-batches.ts';
 import type { Goal } from './goal.ts';
 import { createReceipt } from './receipt.ts';
-import type { Survey, Target } from './survey.ts';
+import type { Survey } from './survey.ts';
 
 /** What a plan reads. */
 export interface PlanParts {
@@ -18,41 +18,16 @@ export interface PlanParts {
 
 /** What becomes of a file. */
 export async function planTarget(
-  { storage, revisions }: PlanParts,
-  { key, version }: Target,
-  { diffs, redactions }: { diffs: DiffBudget | null; redactions: Pick<RedactionCounter, 'of'> },
+  { storage, revisions: { textAt } }: PlanParts,
+  file: FileToRestore,
+  options: Pick<PlanOptions, 'diffs' | 'redactions'>,
 ): Promise<Plan<RestoredFile>> {
-  const path = toPhysicalPath(key);
-  if (version === undefined) return leave(path, 'gone', 'Its history of that time is pruned.');
-  const counted = await redactions.of(key.scope);
-  let content: string | null;
-  let head;
-  try {
-    head = await storage.files.get(key);
-    content = version === null ? null : await revisions.textAt(key, version);
-  } catch (error) {
-    if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
-      return leave(path, 'refused', error.message);
-    }
-    throw error;
-  }
-  if (version !== null && content === null) {
-    return leave(path, 'gone', 'Its content of that time is pruned or redacted.');
-  }
-  const present = head?.content ?? null;
-  return {
-    outcome: {
-      ...unwritten(path),
-      outcome: content === null ? 'deleted' : 'restored',
-      ...diffs?.diff(present, content, path),
-    },
-    restoration: {
-      key,
-      content,
-      ifVersion: present === null ? 0 : (head?.version ?? 0),
-      redactions: counted,
-    },
-  };
+  const planned = await planRestore({ storage, textAt }, file, options);
+  const { path, why, diff, diffOmitted, outcome } = planned.outcome;
+  const isLeft = outcome === 'gone' || outcome === 'refused';
+  const becomes = isLeft ? outcome : file.exists ? 'restored' : 'deleted';
+  const shown = { ...unwritten(path), why, diff, diffOmitted, outcome: becomes } as const;
+  return { outcome: shown, restoration: planned.restoration };
 }
 
 /** What a restore would do; it writes nothing. */
@@ -77,7 +52,7 @@ export async function previewRestore(
 }
 
 /** A file of a preview that is counted and not looked at further. */
-function toUnlisted({ key, version }: Target): RestoredFile {
-  const outcome = version === undefined ? 'gone' : version === null ? 'deleted' : 'restored';
+function toUnlisted({ key, version, exists }: FileToRestore): RestoredFile {
+  const outcome = version === null ? 'gone' : exists ? 'restored' : 'deleted';
   return { ...unwritten(toPhysicalPath(key)), outcome };
 }

@@ -1,20 +1,17 @@
-import type { FileKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { ownerOf, toPhysicalPath, toUserId } from '../../files/paths.ts';
 import { createPause } from '../../time/pause.ts';
 import { toTime } from '../../time/time.ts';
 import type { Revisions } from '../revisions.ts';
+import type { FileToRestore } from '../undo/plan.ts';
 import { type Goal, invalidTime, nameScope } from './goal.ts';
 
 /** Files that are looked at in one query. */
 const PAGE = 500;
 
 /** A file that is not as it was. */
-export interface Target {
-  key: FileKey;
-  /** `null` if it did not exist; `undefined` if its history is pruned. */
-  version: number | null | undefined;
+export interface Target extends FileToRestore {
   size: number;
 }
 
@@ -51,17 +48,22 @@ export async function surveyMemory(
         found.unchanged += 1;
         continue;
       }
-      const version =
-        state === 'present' ? revision?.version : state === 'absent' ? null : undefined;
-      found.targets.push({ key: { scope, path: file.path }, version, size: revision?.size ?? 0 });
+      found.targets.push({
+        key: { scope, path: file.path },
+        version: state === 'pruned' ? null : (revision?.version ?? 0),
+        exists: state === 'present',
+        size: revision?.size ?? 0,
+      });
     }
     after = isOneFile ? null : page.next;
     await pause();
   } while (after !== null);
   // Files that go make room for those that come back.
-  found.targets.sort((a, b) => Number(a.version !== null) - Number(b.version !== null));
+  found.targets.sort((a, b) => Number(toGo(b)) - Number(toGo(a)));
   return found;
 }
+
+const toGo = ({ version, exists }: Target): boolean => version !== null && !exists;
 
 /** Refuses what would delete everything because of a mistake. */
 export function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): void {

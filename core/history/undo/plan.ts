@@ -1,5 +1,6 @@
 import type { ConflictResolution, RevertConflict, RevertedFile } from '../../contracts/admin.ts';
 import type { FileKey, FileState, RevisionRecord } from '../../contracts/records.ts';
+import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
 import { toTime } from '../../time/time.ts';
@@ -10,7 +11,7 @@ import { noteDamage } from '../texts.ts';
 import { type Plan, unrevertedFile } from '../write-batches.ts';
 import { toCarriedLine } from './carried.ts';
 import { Merge, type MergeConflict, type Merged, type Take } from './merge.ts';
-import { formatTakenBack } from './taken-back.ts';
+import { formatAllSince, formatTakenBack } from './taken-back.ts';
 import { type RevisionStep, walkChanges } from './walk.ts';
 
 /** The writes of one file that are to be undone, or lines of it. It stands at `key` now. */
@@ -52,6 +53,37 @@ export interface UndoPlan extends Plan<RevertedFile> {
   conflicts: readonly RevertConflict[];
 }
 
+/** A file that gets back the content of a version. */
+export interface FileToRestore {
+  key: FileKey;
+  /** The newest version of that time: 0 if there was none yet, `null` if it is pruned. */
+  version: number | null;
+  /** Whether the file existed then. */
+  exists: boolean;
+}
+
+/** Plans a file that goes back to what it was as a whole: no write since then stays. */
+export async function planRestore(
+  parts: { storage: Pick<Storage, 'files'> } & Pick<HistoryParts, 'textAt'>,
+  { key, version, exists }: FileToRestore,
+  options: Pick<PlanOptions, 'redactions' | 'diffs'>,
+): Promise<Plan<RevertedFile>> {
+  const read = await readFile(parts, key, options, async () => {
+    if (version === null) return { why: 'Its history of that time is pruned.' };
+    const content = exists ? await parts.textAt(key, version) : null;
+    const isGone = exists && content === null;
+    return isGone ? { why: 'Its content of that time is pruned or redacted.' } : { content };
+  });
+  if ('refused' in read) return read.refused;
+  const { basis, head, write, found } = read;
+  if ('why' in found) {
+    return { outcome: { ...basis, outcome: 'gone', why: found.why }, restoration: null };
+  }
+  const since = { from: (version ?? 0) + 1, to: head?.version ?? 0 };
+  const outcome = { ...basis, outcome: 'reverted' as const, why: null };
+  return write(found.content, outcome, formatAllSince(since));
+}
+
 /**
  * Plans a file: its present content without the selected writes. The file is walked once, newest to
  * oldest. Of a file that was deleted and made anew, only writes since then can be undone.
@@ -61,25 +93,17 @@ export async function planFile(
   file: FileToUndo,
   options: PlanOptions,
 ): Promise<UndoPlan> {
-  const { storage } = parts;
   const { key, lines } = file;
-  const path = toPhysicalPath(key);
-  const redactions = await options.redactions.of(key.scope);
-  let head: FileState | null;
-  let undone: Undone;
-  try {
-    head = await storage.files.get(key);
-    undone = await noteDamage(storage, () => undoAll(storage.revisions, head, file));
-  } catch (error) {
-    if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
-      const outcome = { ...unrevertedFile(path), outcome: 'refused' as const, why: error.message };
-      const leaves = () => true;
-      return { outcome, restoration: null, isWhole: false, leaves, conflicts: [] };
-    }
-    throw error;
+  const { storage } = parts;
+  const read = await readFile(parts, key, options, (head) =>
+    noteDamage(storage, () => undoAll(storage.revisions, head, file)),
+  );
+  if ('refused' in read) {
+    return { ...read.refused, isWhole: false, leaves: () => true, conflicts: [] };
   }
+  const { basis: known, head, write, found: undone } = read;
+  const path = toPhysicalPath(key);
   const present = head?.content ?? null;
-  const version = present === null ? 0 : (head?.version ?? 0);
   const { done, isLeft } = undone;
   const taken: Take[] = [];
   const merged = finish(undone, (conflict) => {
@@ -97,8 +121,7 @@ export async function planFile(
     return isLeft || left.some((text) => carried.has(toCarriedLine(text)));
   };
   const basis = {
-    ...unrevertedFile(path),
-    fromVersion: version === 0 ? null : version,
+    ...known,
     conflicts: isOpen ? conflicts : [],
     blanked: merged.blanked,
     ...(lines === undefined ? {} : { writers: toWriters(undone) }),
@@ -126,23 +149,56 @@ export async function planFile(
   const why = tellConflicts(conflicts, isOpen);
   if (isOpen && (isSame || onConflict === 'leave')) return asIs('conflict', why);
   const steps = done.map(({ revision, moves }) => ({ version: revision.version, moves }));
+  const outcome: RevertedFile = {
+    ...basis,
+    outcome: isOpen ? 'conflict' : undone.isNewest ? 'reverted' : 'merged',
+    why: isOpen ? why : lines !== undefined && isLeft ? PRUNED.some : null,
+  };
+  const reverts = formatTakenBack(steps, { isOfLines: lines !== undefined });
+  return { ...write(merged.content, outcome, reverts), isWhole, leaves, conflicts };
+}
+
+/** A file as it is, and what was found out about its past. */
+interface FileRead<Found> {
+  head: FileState | null;
+  found: Found;
+  /** The outcome of a file to which nothing is written. */
+  basis: Omit<RevertedFile, 'outcome'>;
+  /** The plan of a file that gets a content; it holds while the file is as it is. */
+  write(content: string | null, outcome: RevertedFile, reverts: string): Plan<RevertedFile>;
+}
+
+/** Reads a file and its past. One that is damaged is refused. */
+async function readFile<Found>(
+  { storage }: { storage: Pick<Storage, 'files'> },
+  key: FileKey,
+  { redactions, diffs }: Pick<PlanOptions, 'redactions' | 'diffs'>,
+  look: (head: FileState | null) => Promise<Found>,
+): Promise<FileRead<Found> | { refused: Plan<RevertedFile> }> {
+  const path = toPhysicalPath(key);
+  const counted = await redactions.of(key.scope);
+  let head: FileState | null;
+  let found: Found;
+  try {
+    head = await storage.files.get(key);
+    found = await look(head);
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
+      const outcome = { ...unrevertedFile(path), outcome: 'refused' as const, why: error.message };
+      return { refused: { outcome, restoration: null } };
+    }
+    throw error;
+  }
+  const present = head?.content ?? null;
+  const version = present === null ? 0 : (head?.version ?? 0);
   return {
-    outcome: {
-      ...basis,
-      outcome: isOpen ? 'conflict' : undone.isNewest ? 'reverted' : 'merged',
-      why: isOpen ? why : lines !== undefined && isLeft ? PRUNED.some : null,
-      ...options.diffs?.diff(present, merged.content, path),
-    },
-    restoration: {
-      key,
-      content: merged.content,
-      ifVersion: version,
-      redactions,
-      reverts: formatTakenBack(steps, { isOfLines: lines !== undefined }),
-    },
-    isWhole,
-    leaves,
-    conflicts,
+    head,
+    found,
+    basis: { ...unrevertedFile(path), fromVersion: version === 0 ? null : version },
+    write: (content, outcome, reverts) => ({
+      outcome: { ...outcome, ...diffs?.diff(present, content, path) },
+      restoration: { key, content, ifVersion: version, redactions: counted, reverts },
+    }),
   };
 }
 

@@ -24,6 +24,11 @@ export function formatTakenBack(
   return `${isOfLines ? LINES_OF : ''}${groups.map(formatVersions).join(';')}`;
 }
 
+/** The same for all versions of a file from one on. */
+export function formatAllSince({ from, to }: { from: number; to: number }): string {
+  return from < to ? `${from}-${to}` : `${to}`;
+}
+
 /** Whether a revert took back lines only, and other changes of the writes that it names stand. */
 export function isOfLines(text: string | null): boolean {
   return text?.startsWith(LINES_OF) === true;

@@ -196,6 +196,36 @@ describe('a memory that is restored', () => {
     });
   });
 
+  it('says which versions it took back, so that a revert of one of them has nothing left to do', async () => {
+    const { core, write, remove, restore } = await openTimed();
+    const at = await write('a.md', 'Likes tea\n');
+    await write('a.md', 'Likes coffee\n');
+    await write('a.md', 'Likes coffee\nStarted yoga\n');
+    await write('later.md', 'one\n');
+    await write('gone.md', 'two\n');
+    await remove('gone.md');
+    await restore(at);
+    const newest = async (name: string) => {
+      const { items } = await core.revisions.list({ path: `users/alice/${name}` });
+      return items;
+    };
+    const [restored, yoga, coffee] = await newest('a.md');
+    expect(restored).toMatchObject({ action: 'revert', version: 4, reverts: '2-3', merged: false });
+    expect((await newest('later.md'))[0]).toMatchObject({ action: 'revert', reverts: '1' });
+    expect(await newest('gone.md')).toHaveLength(2);
+    const { blame } = await core.fileLists.file('users/alice/a.md', { blame: true });
+    expect(blame).toMatchObject([{ startLine: 1, endLine: 1, version: 1 }]);
+    for (const { id } of [coffee, yoga].flatMap((one) => one ?? [])) {
+      const { files } = await core.revisions.revert(id, {}, operator);
+      expect(files).toMatchObject([{ outcome: 'unchanged', why: null }]);
+    }
+    await write('a.md', 'Likes tea\nWalks\n');
+    await core.revisions.revert(restored?.id ?? '', {}, operator);
+    expect(await memoryOf(core)).toEqual({
+      'users/alice/a.md': 'Likes coffee\nStarted yoga\nWalks\n',
+    });
+  });
+
   it('keeps what is pruned as it is, and says so', async () => {
     const { core, write, restore } = await openTimed();
     await write('a.md', 'one\n');
