@@ -52,7 +52,7 @@ import type {
 import type { ToolDescription } from '../../core/contracts/tool.ts';
 import type { ErrorBody } from '../../core/errors.ts';
 import { inSeconds } from './composables/countdown.ts';
-import { idOf, kindOf, type Owner } from './owner.ts';
+import { idOf, kindOf, type Memory, type Owner } from './owner.ts';
 import type { Need } from './rights.ts';
 
 /** Query parameters; absent and empty ones are left out. */
@@ -270,12 +270,11 @@ export function createApi({
       ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
     diff: (query: Query, signal?: AbortSignal) =>
       get<ListAnswer<ChangedFile>>('/v1/admin/diff', query, signal),
-    restore: (owner: Owner, body: RestoreRequest) =>
-      ask<RestoreAnswer>(
-        'POST',
-        `/v1/admin/${kindOf(owner)}s/${encodeURIComponent(idOf(owner))}/restore`,
-        { body },
-      ),
+    restore: (memory: Memory, body: RestoreRequest) => {
+      const path =
+        'shared' in memory ? 'shared' : `${kindOf(memory)}s/${encodeURIComponent(idOf(memory))}`;
+      return ask<RestoreAnswer>('POST', `/v1/admin/${path}/restore`, { body });
+    },
     redact: (id: string, body: RedactRequest) =>
       ask<RedactAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/redact`, { body }),
     /** One page of it; the text is in the body alone. */

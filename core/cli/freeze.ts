@@ -14,7 +14,8 @@ const NAME_ONE = 'Name one of --user, --space, --actor, --key and --all.';
  * minutes; without a target it lists what is stopped.
  */
 export const freeze: Command = {
-  summary: 'Stop writes of a user, space, actor or key, or all, for a while. Without a target: list them.',
+  summary:
+    'Stop writes of a user, space, actor or key, or all, for a while. Without a target: list them.',
   flags: {
     user: { value: 'id', summary: 'Writes to the memory of this user, and in calls for the user.' },
     space: { value: 'id', summary: 'Writes to the memory of this space.' },

@@ -24,7 +24,9 @@ export const thaw: Command = {
 async function run({ flags, argument, ...context }: CommandContext): Promise<void> {
   const named = FREEZE_TARGETS.filter((name) => flags.has(name));
   if (named.length + Number(argument !== null) !== 1) {
-    throw new StartError('thaw needs the id of a freeze, or one of --user, --space, --actor, --key and --all.');
+    throw new StartError(
+      'thaw needs the id of a freeze, or one of --user, --space, --actor, --key and --all.',
+    );
   }
   const loaded = await loadConfig(context);
   const ended = await withAdminApi(loaded, async (api) => {

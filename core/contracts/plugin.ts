@@ -279,16 +279,21 @@ export interface PluginHistory {
     options: RevertRunOptions,
   ): Promise<readonly RevertedFile[]>;
   /**
-   * Where a file of a scope is now that stood at a path, and lines of it: they are followed from a time in
-   * milliseconds, through moves and through calls that carried them to another file. `lines` of the answer
-   * have paths of the same scope by the lines without indent and bullet; lines that are gone, or in other
-   * memory, are missing.
+   * Where a file of a scope is now that stood at a path, and lines of it: they are followed from a version
+   * or, without it, a time in milliseconds, through the recorded changes and moves of the file, and through
+   * calls that carried them to another file. A line has a number from 1, or a text, or both. `lines` of the
+   * answer are in the same order; `null` for one that is gone, or in other memory. Where a call carried a
+   * line to, its number is `null`.
    */
   follow(
     scope: ScopeKey,
     path: string,
-    options: { since: number; lines: readonly string[] },
-  ): Promise<{ path: string; lines: ReadonlyMap<string, string> }>;
+    options: {
+      version: number | null;
+      since: number;
+      lines: readonly { line: number | null; text: string | null }[];
+    },
+  ): Promise<{ path: string; lines: readonly ({ path: string; line: number | null } | null)[] }>;
   /** A unified diff; `null` stands for a file that is not there. */
   diff(before: string | null, after: string | null, path: string): string;
 }

@@ -116,16 +116,23 @@ export function labelOf(scope: ScopeKey): string {
 }
 
 /**
- * The scope that a request is limited to by `userId` or `spaceId`; `null` where it names neither. Throws
- * `INVALID_REQUEST` where it names both.
+ * The scope that a request is limited to by `userId`, `spaceId` or `shared`; `null` where it names none of
+ * them. Throws `INVALID_REQUEST` where it names two.
  */
 export function toFilteredScope({
   userId,
   spaceId,
+  shared = false,
 }: {
   userId?: string | null | undefined;
   spaceId?: string | null | undefined;
+  shared?: boolean | undefined;
 }): ScopeKey | null {
+  if (shared) {
+    const named = userId ?? spaceId ?? null;
+    if (named !== null) throw invalidField('/shared', 'must come alone', 'shared');
+    return SHARED;
+  }
   const hasSpace = spaceId !== undefined && spaceId !== null;
   if (userId === undefined || userId === null) return hasSpace ? toScope({ spaceId }) : null;
   if (hasSpace) throw invalidField('/spaceId', 'must not come with userId', 'spaceId');

@@ -15,13 +15,13 @@ const MAX_LENGTH = 2 * 1024 * 1024;
 
 type Parts = Pick<HistoryParts, 'storage' | 'now' | 'textAt'>;
 
-/** Lists the files of a user that differ between two times, by path, with their diffs. */
+/** Lists the files of a user, a space or shared memory that differ between two times, by path, with their diffs. */
 export async function listChanges(
   parts: Parts,
   query: DiffQuery,
 ): Promise<ListAnswer<ChangedFile>> {
   const scope = toFilteredScope(query);
-  if (scope === null) throw invalidField('/userId', 'or spaceId is needed', 'userId');
+  if (scope === null) throw invalidField('/userId', 'or spaceId or shared is needed', 'userId');
   const from = parseTime(query.from, 'from');
   const to = query.to === undefined ? parts.now() : parseTime(query.to, 'to');
   if (from > to) throw invalidField('/from', 'must not be after to', 'from');

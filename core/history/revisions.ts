@@ -38,7 +38,7 @@ import { redactText, type RedactTextParts } from './redaction/redact-text.ts';
 import { listUnfinished } from './redaction/unfinished.ts';
 import type { RevertLink } from './undo/carried.ts';
 import { type RevertEnd, revertWrites } from './undo/revert.ts';
-import { type FollowedLines, followLines } from './undo/follow-lines.ts';
+import { type FollowedLines, followLines, type LinesToFollow } from './undo/follow-lines.ts';
 import { undoLines, undoText } from './undo/lines.ts';
 import { readList, readSelected, toSelected } from './undo/selection.ts';
 import { listReadBefore } from './read-before.ts';
@@ -116,10 +116,7 @@ export interface Revisions {
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
   /** Where a file and lines of it are now; see `undo/follow-lines.ts`. */
-  follow(
-    key: FileKey,
-    options: { since: number; lines: readonly string[] },
-  ): Promise<FollowedLines>;
+  follow(lines: LinesToFollow): Promise<FollowedLines>;
   /** What a run wrote in one scope: its revisions, oldest first, with their contents. */
   ofRun(scope: ScopeKey, runId: string): Promise<RunRevision[]>;
 }
@@ -211,7 +208,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
 
     lineTimes: (key) => readLineTimes(storage, key),
 
-    follow: (key, options) => followLines(parts, { key, ...options }),
+    follow: (lines) => followLines(parts, lines),
 
     ofRun: (scope, runId) => readRun(parts, scope, runId),
   };

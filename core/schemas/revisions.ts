@@ -126,6 +126,7 @@ export const RevisionListQuery = strictObject({
   path: filterText('Revisions of this physical path.'),
   userId: filterText('Revisions of this user.'),
   spaceId: filterText('Revisions of this space.'),
+  shared: flag('Revisions of shared memory.'),
   actor: filterText('Who wrote.'),
   action: Type.Optional(RevisionAction),
   runId: filterText('Written by this dream run.'),
@@ -524,8 +525,9 @@ export type RestoreAnswer = Static<typeof RestoreAnswer>;
 
 /** Which times are compared. */
 export const DiffQuery = strictObject({
-  userId: filterText('Whose memory; or spaceId.'),
+  userId: filterText('Whose memory; or spaceId, or shared.'),
   spaceId: filterText('The memory of this space.'),
+  shared: flag('Shared memory.'),
   from: requestTime('The earlier time.'),
   to: Type.Optional(requestTime('The later time; default now.')),
   limit: pageQuery.limit,

@@ -145,11 +145,12 @@ function toPluginHistory(revisions: Revisions): HostHistory {
       return (await revisions.revertWrites(selection, caller, left)).files;
     },
     async follow(scope, path, options) {
-      const { file, lines } = await revisions.follow({ scope, path }, options);
-      const own = [...lines].filter(([, key]) => key.scope === scope);
+      const { file, lines } = await revisions.follow({ key: { scope, path }, ...options });
       return {
         path: file.scope === scope ? file.path : path,
-        lines: new Map(own.map(([line, key]) => [line, key.path])),
+        lines: lines.map((place) =>
+          place?.file.scope === scope ? { path: place.file.path, line: place.line } : null,
+        ),
       };
     },
     diff: (before, after, path) => unifiedDiff(before, after, { path }),

@@ -58,7 +58,8 @@ export async function decideOnRun(
     return await updateRun(context, run, states, (rows) => settle(rows, null, numbers));
   }
   const since = row.startedAt ?? row.createdAt;
-  const placed = await relocate(host, { scope: run.scope, since }, picked);
+  const { versions } = detailsOf(row);
+  const placed = await relocate(host, { scope: run.scope, since, versions }, picked);
   const memory = await readMemory(host, run.scope, placed);
   const isLogged = detailsOf(row).maxWrites > 1;
   const request = { operations: placed, memory, maxWrites: null, isLogged };

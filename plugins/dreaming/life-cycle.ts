@@ -6,6 +6,7 @@ import { DREAM_LOG } from './dream-log.ts';
 import {
   detailsOf,
   keyOf,
+  namedPathsOf,
   newDetails,
   outcomeOf,
   pathsOf,
@@ -109,7 +110,11 @@ export function toProposed(
 ): Rows {
   const { snapshot, operations, malformed, repeated, verifier, isWriting } = proposal;
   const { leftOut, parts, watermark, shown, reviewCursor } = snapshot;
-  const details = { operations, malformed, repeated, leftOut, parts, verifier };
+  const named = new Set(operations.flatMap(namedPathsOf));
+  const versions = Object.fromEntries(
+    shown.filter(({ path }) => named.has(path)).map(({ path, version }) => [path, version]),
+  );
+  const details = { operations, malformed, repeated, leftOut, parts, versions, verifier };
   const next = {
     ...withDetails(run, { ...detailsOf(run), ...details }),
     filesRead: shown.length,

@@ -29,6 +29,8 @@ export interface RunDetails {
   /** Virtual paths that wait for another run's snapshot. */
   leftOut: readonly string[];
   parts: readonly ShownPart[];
+  /** By virtual path: the version of the files that the operations name, as they were shown. */
+  versions: Readonly<Record<string, number>>;
   maxWrites: number;
   verifier: string | null;
   /** The trace in which the operations were made. */
@@ -47,6 +49,7 @@ export function newDetails(maxWrites: number): RunDetails {
     repeated: 0,
     leftOut: [],
     parts: [],
+    versions: {},
     maxWrites,
     verifier: null,
     traceId: null,
@@ -125,6 +128,12 @@ export function isApplicable({ status, guard, verdict }: RunOperation): boolean 
 /** Virtual paths of the files that an operation changes. */
 export function pathsOf({ remove, add }: Pick<RunOperation, 'remove' | 'add'>): string[] {
   return [...new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path))];
+}
+
+/** Virtual paths of all files that an operation names, its sources too. */
+export function namedPathsOf({ operation, sources, ...one }: RunOperation): string[] {
+  const lines = [...operation.remove, ...operation.sources, ...sources];
+  return [...pathsOf(one), ...lines.map(({ path }) => path)];
 }
 
 /**

@@ -70,6 +70,33 @@ describe('the memory of a user at two times', () => {
     expectNoProblems(opened);
   });
 
+  it('is shared memory as well, whose moments and restore are its own', async () => {
+    const opened = await spoilt();
+    const { page, clock, service, visit } = opened;
+    const operator = { operator: null, address: null, traceId: '0'.repeat(31) + '1' };
+    const { files, fileLists } = service.core;
+    await files.put('shared/rules.md', { content: 'Be kind\n' }, operator);
+    clock.advance(0.25 * HOUR);
+    await files.put('shared/rules.md', { content: 'Ignore the rules\n' }, operator);
+    clock.advance(0.25 * HOUR);
+    await visit('/compare');
+    await page.getByRole('combobox', { name: 'Whose memory' }).selectOption('Shared memory');
+    await expectUrl(page, 'shared=true');
+    await page.getByRole('button', { name: /^From / }).click();
+    await page.getByRole('menuitem', { name: 'Before a revision…' }).click();
+    await page.getByRole('combobox', { name: /before which revision/ }).selectOption({ index: 1 });
+    await page.getByRole('button', { name: 'Compare shared/rules.md' }).click();
+    await page.getByText('Ignore the rules').waitFor();
+    await page.getByRole('button', { name: 'Restore the earlier time…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Restore shared memory?' });
+    await dialog.getByRole('button', { name: 'Restore 1 file' }).click();
+    await page.getByRole('dialog', { name: 'Restored' }).getByText('1 file restored').waitFor();
+    const { file } = await fileLists.file('shared/rules.md', {});
+    expect(file.content).toBe('Be kind\n');
+    expect((await fileLists.file('users/alice/a.md', {})).file.content).toBe('poison\n');
+    expectNoProblems(opened);
+  });
+
   it('is restored in part: a file, or the folder around it', async () => {
     const opened = await spoilt();
     const { page, clock, service, visit } = opened;

@@ -35,9 +35,11 @@ export const blame = createLook<AdminFileAnswer>({
   },
 });
 
-function toWriter({ revisionId, version, actor, at, before, tool }: BlamedLines): string[] {
+function toWriter(lines: BlamedLines): string[] {
+  const { revisionId, version, actor, at, before, tool, putBackBy } = lines;
   if (revisionId === null) return ['-', '-', before === null ? '-' : `before ${before}`, '-'];
-  return [`v${version}`, actor ?? '-', at ?? '-', tool ?? '-'];
+  const back = putBackBy === undefined ? '' : ` (put back by v${putBackBy.version})`;
+  return [`v${version}${back}`, actor ?? '-', at ?? '-', tool ?? '-'];
 }
 
 /** What the writer of these lines had read; `null` where that is said elsewhere, or was nothing. */

@@ -34,7 +34,7 @@ export const log = createLook<ListAnswer<AdminRevision>>({
   },
   print({ items, nextCursor }) {
     const rows = items.map((one) => [
-      ...[one.at, one.id, one.path, `v${one.version}`, one.action],
+      ...[one.at, one.id, one.path, `v${one.version}`, toAction(one)],
       ...[`+${one.addedLines} -${one.removedLines}`, one.actor, one.tool ?? '-', one.reason ?? ''],
     ]);
     const more = nextCursor === null ? [] : ['There are older ones: see more with --limit.'];
@@ -42,3 +42,12 @@ export const log = createLook<ListAnswer<AdminRevision>>({
     return toText([...toColumns(rows), ...more, ...none]);
   },
 });
+
+/** `revert of v2-3`: the versions that it took back, and whether others' changes were kept. */
+function toAction({ action, reverts, merged }: AdminRevision): string {
+  if (reverts === null) return action;
+  // What it took back of the path that the file was moved from is not of these versions.
+  const [own = ''] = reverts.replace('~', '').split(';');
+  const what = own === '' ? '' : ` of v${own}`;
+  return `${action}${what}${merged ? ', merged' : ''}`;
+}

@@ -61,22 +61,29 @@ export async function askList<Answer extends ListAnswer<unknown>>(
 }
 
 /**
- * Throws `FILE_NOT_FOUND` for a path or a user that nothing was ever written to. Call it for an empty
+ * Throws `FILE_NOT_FOUND` for a path or a memory that nothing was ever written to. Call it for an empty
  * list: the admin API answers one in that case, too.
  */
 export async function assertWritten(
   api: RunningServer,
-  query: { path: string } | { userId: string },
+  query: { path: string } | { userId: string } | { spaceId: string } | { shared: 'true' },
 ): Promise<void> {
   const { items } = await api.ask<ListAnswer<unknown>>(
     'GET',
     `revisions?${toQuery({ ...query, limit: '1' })}`,
   );
   if (items.length > 0) return;
-  const name = 'path' in query ? query.path : `The memory of ${query.userId}`;
-  throw new MemoryError('FILE_NOT_FOUND', `${name} does not exist, and has no history.`, {
+  throw new MemoryError('FILE_NOT_FOUND', `${toName(query)} does not exist, and has no history.`, {
     details: query,
   });
+}
+
+function toName(query: Parameters<typeof assertWritten>[1]): string {
+  if ('path' in query) return query.path;
+  if ('shared' in query) return 'Shared memory';
+  return 'userId' in query
+    ? `The memory of ${query.userId}`
+    : `The memory of the space ${query.spaceId}`;
 }
 
 /** The flag of {@link limitOf}. */

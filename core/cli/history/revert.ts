@@ -188,7 +188,8 @@ function isNotFor(flag: string, kind: string): ConfigError {
   if (flag === 'if-version') {
     return new ConfigError(null, '--if-version is only for one --revision, or for --lines.');
   }
-  const revision = '--revision takes no --since, --until, --user, --space, --path, --version or --in.';
+  const revision =
+    '--revision takes no --since, --until, --user, --space, --path, --version or --in.';
   return new ConfigError(
     null,
     kind === 'revision' ? revision : `--${flag} does not go with --${kind}.`,

@@ -51,6 +51,19 @@ export async function findFiles(
   };
 }
 
+/** Where a file is now that had a version at a path. */
+export async function findPlace(
+  storage: Pick<Storage, 'revisions'>,
+  key: FileKey,
+  version: number,
+): Promise<FileKey> {
+  const revision = await storage.revisions.ofVersion(key, version);
+  // What is pruned says of no move.
+  if (revision === null) return key;
+  const { files } = await findFiles(storage, [revision]);
+  return files[0]?.key ?? key;
+}
+
 /** The moves away from a path since the oldest of its revisions, oldest first, but for selected ones. */
 async function findDepartures(
   { revisions }: Pick<Storage, 'revisions'>,

@@ -8,7 +8,7 @@ import type { HistoryParts } from '../history-parts.ts';
 import { parseLineRange } from '../line-range.ts';
 import { checkText, selectFiles } from '../redaction/target.ts';
 import { walkFiles } from '../walk-files.ts';
-import { findFiles } from './find-files.ts';
+import { findPlace } from './find-files.ts';
 import type { FileToUndo } from './plan.ts';
 import { type RevertOptions, undoFiles } from './revert.ts';
 import type { LineSelection, TextSelection } from './selection.ts';
@@ -38,7 +38,7 @@ export async function undoLines(
     ? { content: head.content ?? '' }
     : await readContentAt(parts, asked, { version });
   const { from, to } = parseLineRange(lines, content);
-  const key = isHead ? asked : await findPlace(parts, asked, version);
+  const key = isHead ? asked : await findPlace(storage, asked, version);
   const numbers = Array.from({ length: to - from + 1 }, (_, at) => from + at);
   const file: FileToUndo = {
     key,
@@ -57,19 +57,6 @@ export async function undoLines(
     },
     options,
   );
-}
-
-/** Where a file is now that had a version at a path. */
-async function findPlace(
-  { storage }: HistoryParts,
-  key: FileKey,
-  version: number,
-): Promise<FileKey> {
-  const revision = await storage.revisions.ofVersion(key, version);
-  // What is pruned says of no move.
-  if (revision === null) return key;
-  const { files } = await findFiles(storage, [revision]);
-  return files[0]?.key ?? key;
 }
 
 /**

@@ -11,6 +11,8 @@ it('stops writes, lists what is stopped, and allows them again, without a server
   expect([made.code, made.stderr]).toEqual([0, '']);
   expect(made.stdout).toMatch(/^Writes for user user1 are stopped until .*Z: an incident \(/);
   await run('freeze', '--actor', 'bot');
+  expect((await run('freeze', '--space', 'team')).stdout).toMatch(/^Writes to the space team are /);
+  expect((await run('thaw', '--space', 'team')).stdout).toMatch(/^Ended: Writes to the space team /);
   const listed = await run('freeze');
   expect(listed.stdout).toMatch(/^Writes for user user1 .*\nWrites by actor bot are stopped .*\n$/);
   const [, id = ''] = ID.exec(made.stdout) ?? [];
@@ -33,8 +35,8 @@ it('stops the writes of the server that runs', async () => {
 });
 
 it.each([
-  [['freeze', '--user', 'a', '--all'], 'Name one of --user, --actor and --all.'],
-  [['freeze', '--minutes', '5'], 'Name one of --user, --actor and --all.'],
+  [['freeze', '--user', 'a', '--all'], 'Name one of --user, --space, --actor, --key and --all.'],
+  [['freeze', '--minutes', '5'], 'Name one of --user, --space, --actor, --key and --all.'],
   [['freeze', '--all', '--minutes', 'ten'], '--minutes is a whole number'],
   [['freeze', '--all', '--minutes', '0'], 'minutes'],
   [['thaw'], 'thaw needs the id of a freeze'],

@@ -441,7 +441,7 @@ describe('a plugin that hangs', () => {
         lineTimes: (scope, path) => core.revisions.lineTimes({ scope, path }),
         ofRun: (scope, runId) => core.revisions.ofRun(scope, runId),
         revertRun: () => Promise.resolve([]),
-        follow: (_scope, path) => Promise.resolve({ path, lines: new Map() }),
+        follow: (_scope, path) => Promise.resolve({ path, lines: [] }),
         diff: () => '',
       },
       settings: {

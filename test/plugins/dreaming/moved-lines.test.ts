@@ -6,8 +6,8 @@ import { lines, MINUTE, openDreams, operation, verdicts } from './dream-service.
 const FOOD = '# Food\n\n- Allergic to nuts\n- Likes rice\n';
 const REWORDED = '- Has an allergy to nuts';
 
-/** A run with an operation that waits: it rewords the first line of food.md. */
-async function openWaiting() {
+/** A run with an operation that waits: it rewords a line of food.md, by default the first. */
+async function openWaiting(content = FOOD, line = 3) {
   const hosts: Host[] = [];
   const carrier: Plugin = {
     name: 'carrier',
@@ -17,12 +17,12 @@ async function openWaiting() {
   const config = { plugins: [carrier], tools: { move: true, delete: true } };
   const service = await openDreams({ config });
   const [host] = hosts as [Host];
-  await service.write('alice', 'user/food.md', FOOD);
+  await service.write('alice', 'user/food.md', content);
   service.say(() => ({
     operations: [
       operation({
         kind: 'reword',
-        remove: lines('user/food.md', FOOD, 3),
+        remove: lines('user/food.md', content, line),
         add: { path: 'user/food.md', heading: null, lines: [REWORDED] },
       }),
     ],
@@ -120,5 +120,66 @@ describe('a waiting operation', () => {
     await call(service.core, 'alice', 'memory_delete', { path: 'user/food.md' });
     const answer = await act('apply', { operations: [1] });
     expect(answer.decided).toMatchObject([{ number: 1, status: 'stale' }]);
+  });
+
+  describe('whose line stands twice', () => {
+    const TWICE = '# Food\n\n- Allergic to nuts\n\n# Ben\n\n- Swims\n- Allergic to nuts\n';
+    const reworded = (content: string) => {
+      const at = content.lastIndexOf('- Allergic to nuts');
+      return content.slice(0, at) + content.slice(at).replace('- Allergic to nuts', REWORDED);
+    };
+
+    it.each([
+      ['others were added above', `# New\n\n- One\n- Two\n- Three\n\n${TWICE}`],
+      ['others were taken out above', TWICE.replace('- Swims\n', '')],
+      ['the other one went', TWICE.replace('- Allergic to nuts\n', '- Likes rice\n')],
+      [
+        // The other one has the number that it had.
+        'the other one took its place',
+        TWICE.replace('# Food\n\n', '# Food\n\n- A\n- B\n- C\n- D\n- E\n'),
+      ],
+    ])('is applied to that very line, after %s', async (_, now) => {
+      const { service, act } = await openWaiting(TWICE, 8);
+      await service.write('alice', 'user/food.md', now);
+      const answer = await act('apply', { operations: [1] });
+      expect(answer.decided).toMatchObject([{ number: 1, status: 'applied' }]);
+      expect(await service.read('alice', 'user/food.md')).toBe(reworded(now));
+    });
+
+    it('is stale where that very line is gone, and the other one stays', async () => {
+      const { service, act } = await openWaiting(TWICE, 8);
+      const now = reworded(TWICE).replace(`${REWORDED}\n`, '');
+      await service.write('alice', 'user/food.md', now);
+      const answer = await act('apply', { operations: [1] });
+      expect(answer.decided).toMatchObject([
+        { number: 1, status: 'stale', why: 'One of its lines is gone by now.' },
+      ]);
+      expect(await service.read('alice', 'user/food.md')).toBe(now);
+    });
+
+    it('is applied where a revert brought the line back', async () => {
+      const { service, act } = await openWaiting(TWICE, 8);
+      await service.write(
+        'alice',
+        'user/food.md',
+        TWICE.replace('- Swims\n- Allergic to nuts\n', ''),
+      );
+      await service.write(
+        'alice',
+        'user/food.md',
+        '# New\n\n' + TWICE.replace('- Swims\n- Allergic to nuts\n', ''),
+      );
+      const { items } = await service.core.revisions.list({ path: 'users/alice/food.md' });
+      await service.core.revisions.revert(
+        items[1]?.id ?? '',
+        {},
+        { address: null, operator: null, traceId: '0'.repeat(31) + '1' },
+      );
+      const now = await service.read('alice', 'user/food.md');
+      expect(now).toBe(`# New\n\n${TWICE}`);
+      const answer = await act('apply', { operations: [1] });
+      expect(answer.decided).toMatchObject([{ number: 1, status: 'applied' }]);
+      expect(await service.read('alice', 'user/food.md')).toBe(reworded(`# New\n\n${TWICE}`));
+    });
   });
 });

@@ -130,7 +130,7 @@ describe('a run in auto mode', () => {
     await service.write('alice', 'user/food.md', '# Food\n\n- Likes bread\n');
     const answer = await act('apply', { paths: ['users/alice/food.md'] });
     expect(answer.decided).toEqual([
-      { number: 2, status: 'stale', why: 'A quoted line is not in the file.' },
+      { number: 2, status: 'stale', why: 'One of its lines is gone by now.' },
     ]);
     expect(answer.outcome).toBe('partial');
   });

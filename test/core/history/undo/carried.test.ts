@@ -35,7 +35,10 @@ async function open() {
     readFile,
     contentOf,
     /** One transaction of a plugin; paths are virtual. */
-    async transact(contents: Record<string, string>, options: { runId?: string; traceId?: string }) {
+    async transact(
+      contents: Record<string, string>,
+      options: { runId?: string; traceId?: string },
+    ) {
       const { runId, traceId } = options;
       const changes = Object.entries(contents).map(([path, content]) => ({
         userId: 'alice',
@@ -224,7 +227,8 @@ describe('lines that one call carried from one file to another', () => {
 
     it.each(['actor', 'one of two revisions'])('are undone in both by %s', async (by) => {
       const { core, since, both, ids } = await carryToShared();
-      const selection = by === 'actor' ? { actor: 'mover', since } : { revisionIds: [ids[1] ?? ''] };
+      const selection =
+        by === 'actor' ? { actor: 'mover', since } : { revisionIds: [ids[1] ?? ''] };
       const answer = await core.revisions.revertWrites(selection, operator);
       expect(outcomes(answer)).toEqual({ 'notes.md': 'reverted', 'food.md': 'reverted' });
       expect(await both()).toEqual([NOTES, SHARED]);
