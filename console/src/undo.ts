@@ -6,6 +6,7 @@ import type {
   RevertedFile,
   RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
+import { tellOwner } from './owner.ts';
 import { count } from './story.ts';
 
 /** What became of a file whose writes were undone, or what would become of it. */
@@ -95,7 +96,7 @@ function toNotes(counts: Reverted['counts']): string[] {
       ...named.slice(0, MOST_NAMED).map(([who, some]) => `${who} ${some}`),
       ...(named.length > MOST_NAMED ? [`${named.length - MOST_NAMED} more`] : []),
     ].join(', ');
-  const users = counts.users.map((one) => [one.userId ?? 'shared', one.lines] as const);
+  const users = counts.users.map((one) => [tellOwner(one), one.lines] as const);
   const writers = counts.writers.map((one) => [one.actor, one.lines] as const);
   return [`${count(lines, 'line')}, of whom: ${name(users)}.`, `Written by: ${name(writers)}.`];
 }

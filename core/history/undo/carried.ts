@@ -45,6 +45,7 @@ export async function findCarried(
   const found: RevertLink[] = [];
   const left = new Set(others);
   for (const [, call] of groupBy([...revisions, ...others].filter(mayCarry), callOf)) {
+    await pause();
     if (!isBetweenFiles(call)) continue;
     const changes: FileChange[] = [];
     for (const [path, group] of groupBy(call, toPhysicalPath)) {

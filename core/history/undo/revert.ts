@@ -93,13 +93,14 @@ export async function undoFiles(
   const { target, reason, details } = found;
   const { caller, end, links = [], knownErasure } = options;
   const dryRun = options.dryRun === true;
-  await createPause()();
+  const pause = createPause();
   const linked = links.map((link) => ({
     ...link,
     from: found.at(link.from),
     to: found.at(link.to),
   }));
   const units = toUnits(found.files, linked);
+  await pause();
   const planner = createPlanner(parts, options);
   planner.hold(await findHeld(planner, found.files, linked));
   await checkResolutions(planner, units, options.resolutions);
