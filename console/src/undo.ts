@@ -87,18 +87,18 @@ function isDue(file: RevertedFile, { dryRun }: { dryRun: boolean }): boolean {
 /** How many names a note has. */
 const MOST_NAMED = 8;
 
-/** `12 lines of 4 memories: ann 6, bob 6.`, and the same of their writers. */
+/** `12 lines: ann 6, bob 6.`, and the same of their writers. */
 function toNotes(counts: Reverted['counts']): string[] {
   if (counts === undefined || counts.users.length === 0) return [];
   const lines = counts.users.reduce((sum, one) => sum + one.lines, 0);
   const name = (named: readonly (readonly [string, number])[]) =>
     [
-      ...named.slice(0, MOST_NAMED).map(([who, some]) => `${who} ${some}`),
-      ...(named.length > MOST_NAMED ? [`${named.length - MOST_NAMED} more`] : []),
+      ...named.slice(0, MOST_NAMED).map(([who, some]) => `${who} ${some.toLocaleString('en')}`),
+      ...(named.length > MOST_NAMED ? [`${(named.length - MOST_NAMED).toLocaleString('en')} more`] : []),
     ].join(', ');
   const users = counts.users.map((one) => [tellOwner(one), one.lines] as const);
   const writers = counts.writers.map((one) => [one.actor, one.lines] as const);
-  return [`${count(lines, 'line')}, of whom: ${name(users)}.`, `Written by: ${name(writers)}.`];
+  return [`${count(lines, 'line')}: ${name(users)}.`, `Written by: ${name(writers)}.`];
 }
 
 function toRevert(files: readonly RevertedFile[], { dryRun, counts }: Reverted): Undo {

@@ -78,15 +78,7 @@ async function shoot(page, name, shown) {
   const dialog = page.getByRole('dialog');
   const box = await dialog.boundingBox();
   if (box === null) throw new Error(`${name}: no dialog is open.`);
-  const margin = 24;
-  const png = await page.screenshot({
-    clip: {
-      x: box.x - margin,
-      y: box.y - margin,
-      width: box.width + 2 * margin,
-      height: box.height + 2 * margin,
-    },
-  });
+  const png = await page.screenshot({ clip: box });
   // Sixteen levels of each colour take half of the size, and the text stays sharp.
   const webp = await toWebp(page, png, { quality: 1, levels: 16 });
   writeFileSync(join(root, `docs/images/incident-${name}.webp`), webp);

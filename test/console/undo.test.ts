@@ -123,7 +123,7 @@ describe('a line that is undone', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Take out of all memories…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Take this text out of all memories?' });
-    await dialog.getByText('2 lines, of whom: bob 1, carol 1.').waitFor();
+    await dialog.getByText('2 lines: bob 1, carol 1.').waitFor();
     await dialog.getByText('Written by: mail-agent 2.').waitFor();
     await dialog.getByRole('button', { name: 'Write 2 files' }).click();
     await page.getByRole('dialog', { name: 'Taken out' }).waitFor();

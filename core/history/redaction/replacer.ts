@@ -5,7 +5,7 @@ const PASSES = 100;
 
 /** Replaces one text everywhere. */
 export interface Replacer {
-  /** In a content, exactly. Keeps its line breaks, so that line numbers stay true. */
+  /** In a content. Keeps its line breaks, so that line numbers stay true. */
   inContent(content: string): string;
   /** In a text that may quote lines: also as lines of a diff, and escaped as in JSON. */
   inRecord(text: string): string;
@@ -22,25 +22,47 @@ const NAMES = new Set(
   'path paths from to userId users userIds actor actors target written virtualPath id'.split(' '),
 );
 
+/**
+ * The forms in which a content may have a text: a line break of it stands for either kind, since who types
+ * the text sees no difference.
+ */
+export function formsOf(text: string): string[] {
+  if (!text.includes('\n')) return [text];
+  return [...new Set([text, ...['\n', '\r\n'].map((end) => text.replace(/\r?\n/g, end))])];
+}
+
 /** Makes the replacer of a text. Throws `INVALID_REQUEST` if the replacement has the text. */
 export function createReplacer(text: string, replacement: string): Replacer {
-  const parts = text
-    .split(/(\r?\n)/)
-    .map((part, index) => (index % 2 === 1 || part === '' ? part : replacement));
-  const replaced = parts.join('');
-  if (replaced.includes(text)) throw cannotReplace('The replacement has the text.');
-  const escaped = JSON.stringify(text).slice(1, -1);
-  const twice = JSON.stringify(escaped).slice(1, -1);
-  const variants = [...new Set([text, escaped, twice])];
+  const forms = formsOf(text).map((form) => {
+    const parts = form
+      .split(/(\r?\n)/)
+      .map((part, index) => (index % 2 === 1 || part === '' ? part : replacement));
+    return { form, replaced: parts.join('') };
+  });
+  const isIn = (given: string) => forms.some(({ form }) => given.includes(form));
+  if (forms.some(({ replaced }) => isIn(replaced))) {
+    throw cannotReplace('The replacement has the text.');
+  }
+  const toEscaped = (given: string) => JSON.stringify(given).slice(1, -1);
+  /** Also escaped once and twice, as in JSON. */
+  const variants = forms.flatMap(({ form, replaced }) => {
+    const escaped = toEscaped(form);
+    const instead = toEscaped(replaced);
+    return [
+      { variant: form, instead: replaced },
+      { variant: escaped, instead },
+      { variant: toEscaped(escaped), instead },
+    ].filter(({ variant }, at, all) => all.findIndex((one) => one.variant === variant) === at);
+  });
   const quoted = text.includes('\n') ? toQuotedLines(text) : null;
   // What no escape changes: a record without it is read no further.
   const probe = longest(text.split(/[^\p{L}\p{N} _.:/+=-]/u));
 
   function inContent(content: string): string {
     let found = content;
-    for (let pass = 0; found.includes(text); pass += 1) {
+    for (let pass = 0; isIn(found); pass += 1) {
       if (pass === PASSES) throw cannotReplace('What stands beside it makes the text anew.');
-      found = found.replaceAll(text, () => replaced);
+      for (const { form, replaced } of forms) found = found.replaceAll(form, () => replaced);
     }
     return found;
   }
@@ -48,8 +70,7 @@ export function createReplacer(text: string, replacement: string): Replacer {
   function inRecord(given: string): string {
     if (!given.includes(probe)) return given;
     let found = given;
-    for (const variant of variants) {
-      const instead = variant === text ? replaced : JSON.stringify(replaced).slice(1, -1);
+    for (const { variant, instead } of variants) {
       for (let pass = 0; pass < PASSES && found.includes(variant); pass += 1) {
         found = found.replaceAll(variant, () => instead);
       }
@@ -60,7 +81,7 @@ export function createReplacer(text: string, replacement: string): Replacer {
   return {
     inContent,
     inRecord,
-    isIn: (given) => given.includes(text),
+    isIn,
     isInJson(value) {
       const json = JSON.stringify(value ?? null);
       return inRecord(json) !== json;

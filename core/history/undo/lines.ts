@@ -6,6 +6,7 @@ import { parsePage, toCursor } from '../../lists/page.ts';
 import { readContentAt } from '../content-at.ts';
 import type { HistoryParts } from '../history-parts.ts';
 import { parseLineRange } from '../line-range.ts';
+import { formsOf } from '../redaction/replacer.ts';
 import { checkText, selectFiles } from '../redaction/target.ts';
 import { walkFiles } from '../walk-files.ts';
 import { findPlace } from './find-files.ts';
@@ -81,6 +82,7 @@ export async function undoText(
   const place = parsePage(cursor === undefined ? {} : { cursor }, identity).after as
     readonly [number, string, string] | null;
   const [done = 0, scope = null, after = ''] = place ?? [];
+  const forms = formsOf(text);
   const files: FileToUndo[] = [];
   const start = performance.now();
   let looked = 0;
@@ -93,7 +95,8 @@ export async function undoText(
       break;
     }
     looked += 1;
-    if (file.content?.includes(text) === true) files.push(toFile(file, text));
+    const hasForm = (form: string) => file.content?.includes(form) === true;
+    if (forms.some(hasForm)) files.push(toFile(file, forms));
   }
   const answer = await undoFiles(
     parts,
@@ -115,14 +118,15 @@ export async function undoText(
   };
 }
 
-function toFile({ scope, path }: FileKey, text: string): FileToUndo {
+/** `forms` of the text differ in their line breaks. */
+function toFile({ scope, path }: FileKey, forms: readonly string[]): FileToUndo {
   return {
     key: { scope, path },
     selected: [],
     lines: {
       version: null,
-      pick: (present) => findLines(present, text),
-      isStill: (line) => line.includes(text),
+      pick: (present) => forms.flatMap((form) => findLines(present, form)),
+      isStill: (line) => forms.some((form) => line.includes(form)),
     },
   };
 }

@@ -196,5 +196,5 @@ function tooMany(): MemoryError {
 }
 
 function invalidSelection(path: string, message: string): MemoryError {
-  return invalidField(path, message, 'The request');
+  return invalidField(path, message, path === '' ? 'The request' : path.slice(1));
 }

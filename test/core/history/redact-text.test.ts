@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RedactTextAnswer, RedactTextRequest } from '../../../core/contracts/admin.ts';
+import { createTextSearch } from '../../../core/history/text-search.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
 import { asAdmin, serveCore } from '../http/serve.ts';
@@ -138,6 +139,29 @@ describe('a text that is redacted', () => {
     expect(await contentOf(core, 4)).toBe('y\nx\nfirst half\nsecond other\nother\n');
     await expectSound(core);
     expect(await findCanary(database, text)).toEqual([]);
+  });
+
+  it('is found with the line ends of Windows as well, whichever it is given with', async () => {
+    const parts = ['-----BEGIN KEY-----', 'abc/def+ghi', '-----END KEY-----'];
+    for (const [given, stored] of [
+      ['\n', '\r\n'],
+      ['\r\n', '\n'],
+    ] as const) {
+      const { core, database, write } = await open();
+      const text = parts.join(given);
+      const key = parts.join(stored);
+      await write(`one${stored}${key}${stored}two`, undefined, undefined, `has ${key}`);
+      await write(`one${stored}two`);
+      const { items } = await createTextSearch(core.storage)({ text, history: true });
+      expect(items).toMatchObject([{ fromVersion: 1, toVersion: 1, matches: 1 }]);
+      const answer = await redact(core, { text, in: 'everywhere', reason });
+      expect(answer.files).toMatchObject([{ path, versions: 1, lines: [{ line: 2 }] }]);
+      expect(await contentOf(core, 1)).toBe(
+        ['one', '[redacted]', '[redacted]', '[redacted]', 'two'].join(stored),
+      );
+      expect(await findCanary(database, 'abc/def+ghi')).toEqual([]);
+      await expectSound(core);
+    }
   });
 
   it('goes out of moved and deleted files, of other users and of shared memory', async () => {

@@ -244,6 +244,7 @@ describe('a line', () => {
       [{ path: FILE }, refused(400, 'INVALID_REQUEST', '/path')],
       [{ path: FILE, lines: '1', userId: 'alice' }, refused(400, 'INVALID_REQUEST', '/userId')],
       [{ path: FILE, lines: '1', runId: 'r' }, refused(400, 'INVALID_REQUEST', '/runId')],
+      [{ path: FILE, lines: '1', spaceId: 's' }, refused(400, 'INVALID_REQUEST', '/spaceId')],
       [{ path: FILE, lines: '1', text: 'vegan' }, refused(400, 'INVALID_REQUEST', '/text')],
       [{ path: FILE, lines: '1', version: 0 }, refused(400, 'INVALID_REQUEST', '/version')],
       [{ path: FILE, lines: '1', version: 9 }, refused(404, 'REVISION_NOT_FOUND')],
@@ -342,6 +343,24 @@ describe('lines with a text', () => {
     expect(await contentOf('users/bob/a.md')).toBe('false one\nfalse two\n');
   });
 
+  it('are found with the line ends of Windows, and in one space alone', async () => {
+    const { server, write, contentOf, undo, post } = await open();
+    await write('a\r\n', 'ann');
+    await write('a\r\nfalse one\r\nfalse two\r\nb\r\n', 'mail-agent');
+    await undo({ text: 'one\nfalse', in: 'user', userId: 'alice' });
+    expect(await contentOf()).toBe('a\r\nb\r\n');
+    expect((await post('spaces', { id: 'team', name: 'Team' })).status).toBe(201);
+    for (const path of ['spaces/team/a.md', 'users/bob/a.md']) {
+      const operator = { operator: null, address: null, traceId: '0'.repeat(31) + '1' };
+      await server.core.files.put(path, { content: 'a\n' }, operator);
+      await server.core.files.put(path, { content: `a\n${FALSE}\n` }, operator);
+    }
+    const { json } = await undo({ text: FALSE, in: 'user', spaceId: 'team' });
+    expect(json.counts.users).toEqual([{ userId: null, spaceId: 'team', files: 1, lines: 1 }]);
+    expect(await contentOf('spaces/team/a.md')).toBe('a\n');
+    expect(await contentOf('users/bob/a.md')).toContain(FALSE);
+  });
+
   it('are refused without a place, with too short or long a text, or with what does not fit', async () => {
     const { write, contentOf, undo } = await open();
     await write(`${FALSE}\n`);
@@ -355,6 +374,7 @@ describe('lines with a text', () => {
       [{ text: FALSE, in: 'file' }, issue('/path')],
       [{ text: FALSE, in: 'everywhere', userId: 'alice' }, issue('/userId')],
       [{ text: FALSE, in: 'everywhere', path: FILE }, issue('/path')],
+      [{ text: FALSE, in: 'everywhere', spaceId: 'team' }, issue('/spaceId')],
       [{ text: FALSE, in: 'everywhere', actor: 'x' }, issue('/actor')],
       [{ text: FALSE, in: 'everywhere', version: 1 }, issue('/version')],
       [{ text: FALSE, in: 'everywhere', resolutions: [] }, issue('/resolutions')],
