@@ -94,7 +94,9 @@ function toNotes(counts: Reverted['counts']): string[] {
   const name = (named: readonly (readonly [string, number])[]) =>
     [
       ...named.slice(0, MOST_NAMED).map(([who, some]) => `${who} ${some.toLocaleString('en')}`),
-      ...(named.length > MOST_NAMED ? [`${(named.length - MOST_NAMED).toLocaleString('en')} more`] : []),
+      ...(named.length > MOST_NAMED
+        ? [`${(named.length - MOST_NAMED).toLocaleString('en')} more`]
+        : []),
     ].join(', ');
   const users = counts.users.map((one) => [tellOwner(one), one.lines] as const);
   const writers = counts.writers.map((one) => [one.actor, one.lines] as const);

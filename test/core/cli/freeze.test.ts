@@ -12,7 +12,9 @@ it('stops writes, lists what is stopped, and allows them again, without a server
   expect(made.stdout).toMatch(/^Writes for user user1 are stopped until .*Z: an incident \(/);
   await run('freeze', '--actor', 'bot');
   expect((await run('freeze', '--space', 'team')).stdout).toMatch(/^Writes to the space team are /);
-  expect((await run('thaw', '--space', 'team')).stdout).toMatch(/^Ended: Writes to the space team /);
+  expect((await run('thaw', '--space', 'team')).stdout).toMatch(
+    /^Ended: Writes to the space team /,
+  );
   const listed = await run('freeze');
   expect(listed.stdout).toMatch(/^Writes for user user1 .*\nWrites by actor bot are stopped .*\n$/);
   const [, id = ''] = ID.exec(made.stdout) ?? [];
