@@ -1,6 +1,6 @@
 // Four incidents, and how an operator undoes each without losing what others wrote.
 //
-//   node examples/undo-by-line/main.mjs
+//   node examples/undo-by-line/main.mjs [users of the fourth incident, default 4000]
 
 import { createMemoryService } from 'memory-service';
 import { dreaming } from 'memory-service/plugins/dreaming';
@@ -18,6 +18,7 @@ import {
   SENTENCE,
 } from './story.mjs';
 
+const users = Number(process.argv[2] ?? 4_000);
 const adminSecret = randomBytes(24).toString('hex');
 const plugin = dreaming();
 const service = createMemoryService({
@@ -95,10 +96,10 @@ const after = await ask('POST', 'search', { text: KEY, history: true });
 console.log(`  hits in the history now: ${after.items.length}`);
 // #endregion
 
-await playSentence(service);
+await playSentence(service, users);
 
 // #region sentence
-console.log('\n4. One sentence in the memories of 4,000 users');
+console.log(`\n4. One sentence in the memories of ${users.toLocaleString('en')} users`);
 for (const dryRun of [true, false]) {
   let [files, lines] = [0, 0];
   /** @type {string | null} */

@@ -1,7 +1,5 @@
 // What agents and a dream do to the memory, before an operator comes.
 
-/** How many users have the sentence of the fourth incident. */
-export const USERS = 4_000;
 export const SENTENCE = 'Refunds take 90 days.';
 /** No real key. */
 export const KEY = 'sk-live-7f3a9c51';
@@ -63,9 +61,14 @@ export async function playKey(service) {
   for (const content of versions) await write(service, 'deploy-agent', path, content);
 }
 
-/** A support agent tells every user the same wrong sentence. @param {MemoryService} service */
-export async function playSentence(service) {
-  const users = Array.from({ length: USERS }, (_, at) => `user-${String(at).padStart(4, '0')}`);
+/**
+ * A support agent tells every user the same wrong sentence.
+ *
+ * @param {MemoryService} service
+ * @param {number} count
+ */
+export async function playSentence(service, count) {
+  const users = Array.from({ length: count }, (_, at) => `user-${String(at).padStart(4, '0')}`);
   for (let start = 0; start < users.length; start += 50) {
     await Promise.all(
       users.slice(start, start + 50).map((userId, at) => {
