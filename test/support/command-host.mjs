@@ -9,6 +9,17 @@ const MARK = '\0\n';
 const own = { ...process.env };
 const umask = process.umask();
 
+/** Standard input of one command after another: a stream ends only once. */
+const stdin = {
+  text: '',
+  isTTY: false,
+  setEncoding: () => stdin,
+  async *[Symbol.asyncIterator]() {
+    if (stdin.text !== '') yield stdin.text;
+  },
+};
+Object.defineProperty(process, 'stdin', { value: stdin });
+
 /** The exit that a command asked for. */
 class Exit extends Error {
   /** @param {number} code */
@@ -23,18 +34,19 @@ process.exit = (code) => {
 };
 
 process.on('message', (given) => {
-  const { args, env, cwd } =
-    /** @type {{ args: string[], env: NodeJS.ProcessEnv, cwd: string }} */ (given);
-  void run(args, { env, cwd });
+  const { args, ...surroundings } =
+    /** @type {{ args: string[], env: NodeJS.ProcessEnv, cwd: string, input: string }} */ (given);
+  void run(args, surroundings);
 });
 // The worker of the tests is gone.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 /**
  * @param {string[]} args
- * @param {{ env: NodeJS.ProcessEnv, cwd: string }} surroundings
+ * @param {{ env: NodeJS.ProcessEnv, cwd: string, input: string }} surroundings
  */
-async function run(args, { env, cwd }) {
+async function run(args, { env, cwd, input }) {
+  stdin.text = input;
   process.argv = [...process.argv.slice(0, 2), ...args];
   process.env = { ...own, ...env };
   process.chdir(cwd);

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const BIN = join(ROOT, 'dist/core/cli/bin.cjs');
@@ -21,6 +20,8 @@ export interface CommandOptions {
   cwd: string;
   args?: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /** What comes on standard input; nothing when left out. */
+  input?: string;
   /** What Node runs under, with its arguments: `['strace', '-D', …]`. */
   under?: readonly string[];
   /** What is run in the place of this Node and of what it has built. */
@@ -44,28 +45,30 @@ export interface RunningCommand {
 
 /** Where a server of these tests runs. */
 const served = new Set<string>();
-/** What the present file has run as a process: a command, with or without a server. */
+/** What this worker has run as a process: a command, with or without a server, with or without input. */
 const launched = new Set<string>();
-let launchedBy: string | undefined;
 
 /**
- * Runs the built command until it ends. The first time that a file of tests runs a command without a
- * server, and the first time with one, it is a process, as an installed command is. Its later runs
- * share a process, because the start of Node takes ten times as long as most of them work.
+ * Runs the built command until it ends. The first time that a worker runs a command without a server,
+ * the first time with one, and the first time with an input, it is a process, as an installed command
+ * is. Its later runs share a process, because the start of Node takes ten times as long as most of them
+ * work.
  */
 export async function runCommand(options: CommandOptions): Promise<CommandResult> {
   return needsProcess(options) ? await launch(options).ended : await runInHost(options);
 }
 
-function needsProcess({ args = [], env = {}, under, program, cwd }: CommandOptions): boolean {
+function needsProcess(options: CommandOptions): boolean {
+  const { args = [], env = {}, input, under, program, cwd } = options;
   const name = args.find((argument) => !argument.startsWith('-')) ?? 'start';
   if (under !== undefined || program !== undefined || 'NODE_OPTIONS' in env) return true;
   // Those end the process that they run in, and what they opened with it.
   if (name === 'start' || name === 'mcp') return true;
-  const { testPath } = expect.getState();
-  if (launchedBy !== testPath) launched.clear();
-  launchedBy = testPath;
-  const run = `${name} ${served.has(cwd) ? 'with' : 'without'} a server`;
+  const run = [
+    name,
+    served.has(cwd) && 'with a server',
+    input !== undefined && 'with input',
+  ].join();
   if (launched.has(run)) return false;
   launched.add(run);
   return true;
@@ -98,7 +101,7 @@ function startHost(): ChildProcess {
 }
 
 async function askHost(child: ChildProcess, options: CommandOptions): Promise<CommandResult> {
-  const { cwd, args = [], env = {} } = options;
+  const { cwd, args = [], env = {}, input = '' } = options;
   const ended = new AbortController();
   const { signal } = ended;
   const onExit = () => ended.abort();
@@ -109,7 +112,7 @@ async function askHost(child: ChildProcess, options: CommandOptions): Promise<Co
       readToMark(child.stdout, signal),
       readToMark(child.stderr, signal),
     ]);
-    child.send({ cwd, args, env });
+    child.send({ cwd, args, env, input });
     const [[code], stdout, stderr] = await answered;
     return { code: Number(code), signal: null, stdout, stderr };
   } finally {
@@ -156,7 +159,7 @@ export async function startCommand(options: CommandOptions): Promise<RunningComm
   };
 }
 
-function launch({ cwd, args = [], env = {}, under = [], program: given }: CommandOptions) {
+function launch({ cwd, args = [], env = {}, input, under = [], program: given }: CommandOptions) {
   if (!existsSync(BIN)) throw new Error('Nothing is built: run npm test, or npm run build.');
   // Nothing of the surroundings but what a process needs: no SERVICE_*, no npm_*.
   const built = given ?? [process.execPath, BIN];
@@ -164,8 +167,10 @@ function launch({ cwd, args = [], env = {}, under = [], program: given }: Comman
   const process_ = spawn(program, rest, {
     cwd,
     env: { PATH: process.env['PATH'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A command that reads no input may have ended before.
+  process_.stdin.on('error', () => undefined).end(input);
   let stdout = '';
   let stderr = '';
   process_.stdout.setEncoding('utf8').on('data', (data: string) => (stdout += data));

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -310,39 +310,34 @@ it('finds a line older than what is kept, and says before when it was written', 
 
 it('undoes lines of a file, and each line that has a text, which it reads from standard input', async () => {
   const { cwd } = await incident();
-  const BIN = path.join(import.meta.dirname, '../../../dist/core/cli/bin.cjs');
-  const revert = (args: readonly string[], input = '') => {
-    const options = { cwd, input, encoding: 'utf8', env: { PATH: process.env['PATH'] } } as const;
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [BIN, 'revert', ...args],
-      options,
-    );
-    return { status, stdout, stderr };
-  };
+  const revert = (args: readonly string[], input = '') =>
+    runCommand({ cwd, args: ['revert', ...args], input });
   const lines = [`--path=${FILE}`, '--lines=3'];
-  const preview = revert([...lines, '--dry-run']);
+  const preview = await revert([...lines, '--dry-run']);
   expect(preview).toEqual({
-    status: 0,
+    code: 0,
+    signal: null,
     stdout: `reverted  ${FILE}\n--- a/${FILE}\n+++ b/${FILE}\n@@ -1,3 +1,3 @@\n # Suppliers\n \n-- Acme: 99-99\n+- Acme: 12-34\nWould be: 1 reverted.\n`,
     stderr: '',
   });
-  expect(revert([...lines, '--yes', '--if-version=1'])).toMatchObject({
-    status: 1,
+  expect(await revert([...lines, '--yes', '--if-version=1'])).toMatchObject({
+    code: 1,
     stderr: expect.stringMatching(/is at version 2, not 1/) as string,
   });
-  expect(revert([...lines, '--yes']).stdout).toBe(`reverted  ${FILE}  v3\nDone: 1 reverted.\n`);
-  expect(revert([...lines, '--version=2', '--dry-run']).stdout).toBe(
+  const done = await revert([...lines, '--yes']);
+  expect(done.stdout).toBe(`reverted  ${FILE}  v3\nDone: 1 reverted.\n`);
+  expect((await revert([...lines, '--version=2', '--dry-run'])).stdout).toBe(
     `unchanged  ${FILE}\nWould be: 1 unchanged.\n`,
   );
 
   const text = ['--text', '--in=everywhere'];
-  const found = revert([...text, '--dry-run'], 'to Acme\n');
+  const found = await revert([...text, '--dry-run'], 'to Acme\n');
   expect(found.stdout).toMatch(
     /^reverted {2}users\/bob\/payments\.md\n.*-to Acme\n1 line in 1 memory: 1 by billing\.\nWould be: 1 reverted\.\n$/s,
   );
-  expect(revert([...text, '--yes'], 'to Acme').stdout).toMatch(/Done: 1 reverted\.\n$/);
-  expect(revert([...text, '--yes'], 'to Acme').stdout).toBe('Done: no files.\n');
+  const everywhere = await revert([...text, '--yes'], 'to Acme');
+  expect(everywhere.stdout).toMatch(/Done: 1 reverted\.\n$/);
+  expect((await revert([...text, '--yes'], 'to Acme')).stdout).toBe('Done: no files.\n');
 
   const cases: [number, RegExp, string[], string?][] = [
     [78, /--lines needs --path/, ['--lines=3', '--yes']],
@@ -354,9 +349,9 @@ it('undoes lines of a file, and each line that has a text, which it reads from s
     [1, /must be lines of the 3/, [`--path=${FILE}`, '--lines=9', '--yes']],
     [1, /no content at version 9/, [...lines, '--version=9', '--yes']],
   ];
-  for (const [status, message, args, input] of cases) {
-    const refused = revert(args, input);
-    expect([args, refused.status, refused.stdout]).toEqual([args, status, '']);
+  for (const [code, message, args, input] of cases) {
+    const refused = await revert(args, input);
+    expect([args, refused.code, refused.stdout]).toEqual([args, code, '']);
     expect(refused.stderr).toMatch(message);
   }
 });

@@ -1,23 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { createCore } from '../../../core/service.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { runCommand } from '../../support/command.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
 
-const BIN = path.join(import.meta.dirname, '../../../dist/core/cli/bin.cjs');
 const SECRET = 'sk-live-7f3a9c';
 
 /** The text comes on standard input, so that no list of processes and no history of a shell shows it. */
 function run(cwd: string, args: readonly string[], input: string) {
   const database = `--database-url=sqlite:${path.join(cwd, 'memory.db')}`;
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args, database], {
-    cwd,
-    input,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] },
-  });
-  return { status, stdout, stderr };
+  return runCommand({ cwd, args: [...args, database], input });
 }
 
 it('finds a text in all versions, shows what a redaction would change, and takes it out', async () => {
@@ -28,26 +21,28 @@ it('finds a text in all versions, shows what a redaction would change, and takes
   }
   await core.close();
 
-  const found = run(cwd, ['search', '--history'], SECRET);
+  const found = await run(cwd, ['search', '--history'], SECRET);
   expect(found).toEqual({
-    status: 0,
+    code: 0,
+    signal: null,
     stdout: 'users/alice/keys.md  v1-v2    line 2\n',
     stderr: '',
   });
-  expect(run(cwd, ['search'], SECRET)).toMatchObject({ status: 1 });
+  expect(await run(cwd, ['search'], SECRET)).toMatchObject({ code: 1 });
 
   const args = ['redact', '--text', '--in=user', '--user=alice', '--reason=a key'];
-  const preview = run(cwd, args, SECRET);
+  const preview = await run(cwd, args, SECRET);
   expect(preview.stdout).toMatch(
     /^Would redact:\n {2}users\/alice\/keys\.md {2}2 versions {2}v1-v2\n/,
   );
   expect(preview.stdout).not.toContain(SECRET);
-  expect(run(cwd, ['search', '--history'], SECRET).status).toBe(0);
+  expect((await run(cwd, ['search', '--history'], SECRET)).code).toBe(0);
 
-  const done = run(cwd, [...args, '--yes'], SECRET);
-  expect([done.status, done.stdout]).toEqual([0, expect.stringMatching(/^Redacted:\n/)]);
-  expect(run(cwd, ['search', '--history'], SECRET).stdout).toBe('No file has this text.\n');
-  expect(run(cwd, ['search', '--history'], '[redacted]').stdout).toContain('v1-v2');
+  const done = await run(cwd, [...args, '--yes'], SECRET);
+  expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/^Redacted:\n/)]);
+  const left = await run(cwd, ['search', '--history'], SECRET);
+  expect(left.stdout).toBe('No file has this text.\n');
+  expect((await run(cwd, ['search', '--history'], '[redacted]')).stdout).toContain('v1-v2');
 });
 
 it('says what is missing, or wrong', async () => {
@@ -61,7 +56,7 @@ it('says what is missing, or wrong', async () => {
     [['redact', '--text'], SECRET, '--text needs --in=file, --in=user or --in=everywhere.'],
     [['search'], '', 'Give the text on standard input'],
   ] as const) {
-    const { status, stderr } = run(cwd, args, input);
-    expect([status === 0, stderr]).toEqual([false, expect.stringContaining(message)]);
+    const { code, stderr } = await run(cwd, args, input);
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining(message)]);
   }
 });
