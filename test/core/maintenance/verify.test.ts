@@ -17,6 +17,7 @@ import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { sqlite } from '../../support/databases.ts';
 
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 /** Pages that are checked at once: each is read again for a while before it counts as damaged. */
 const AT_ONCE = 16;
 
@@ -155,11 +156,13 @@ describe('a memory with pages that cannot be read', () => {
       return 'found';
     };
     // The first page holds the schema: without it nothing can be opened.
-    for (let page = 1; page < pages; page += AT_ONCE) {
-      const some = Array.from({ length: Math.min(AT_ONCE, pages - page) }, (_, at) => page + at);
+    const each = Array.from({ length: pages - 1 }, (_, at) => 1 + at);
+    const sample = isRelease ? each : each.filter((page) => page % 3 === 0);
+    for (let start = 0; start < sample.length; start += AT_ONCE) {
+      const some = sample.slice(start, start + AT_ONCE);
       for (const outcome of await Promise.all(some.map(checkPage))) counts[outcome] += 1;
     }
-    expect(counts.found).toBeGreaterThan(pages / 2);
+    expect(counts.found).toBeGreaterThan(sample.length / 2);
   });
 
   it('names every file whose content is another, beside a page that is gone', async () => {
