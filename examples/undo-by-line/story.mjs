@@ -65,9 +65,9 @@ export async function playKey(service) {
  * A support agent tells every user the same wrong sentence.
  *
  * @param {MemoryService} service
- * @param {number} count
+ * @param {number} [count]
  */
-export async function playSentence(service, count) {
+export async function playSentence(service, count = 4_000) {
   const users = Array.from({ length: count }, (_, at) => `user-${String(at).padStart(4, '0')}`);
   for (let start = 0; start < users.length; start += 50) {
     await Promise.all(
