@@ -17,7 +17,14 @@ const consolePath = import.meta.env.DEV
 const preferences = createPreferences();
 const session = createSession(
   window.location.origin + (import.meta.env.DEV ? '' : consolePath.replace(/\/admin$/, '')),
-  { tell: (message) => formatTimesIn(message, preferences.zone.value) },
+  {
+    tell: (message) => formatTimesIn(message, preferences.zone.value),
+    // The service says whether it answers all of its origin; a prefix is shared with others.
+    ownsOrigin:
+      consolePath === '/admin' &&
+      document.querySelector('meta[name="memory-service-origin"]')?.getAttribute('content') ===
+        'own',
+  },
 );
 // Before anything is drawn: its answer arrives meanwhile.
 void session.check();

@@ -77,6 +77,8 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   body: Body;
   /** The request target as received; behind a proxy or a framework, without the prefix that it removed. */
   readonly target: string;
+  /** Whether it came to a server of the service, and not to an app that the service is mounted in. */
+  readonly ownsOrigin?: boolean;
   /** The bytes of a body that the route reads itself; see `streamedBody`. */
   readonly stream: AsyncIterable<Uint8Array>;
   /** Lower-case name. */

@@ -27,9 +27,15 @@ export interface ConsoleFiles {
    *
    * `root` is `/admin/` as seen from the page's address. The page names its files below it, because a
    * view may be several folders deep and the content security policy allows no `<base>` element. It
-   * is relative: a proxy or a framework may have removed a prefix that the browser sees.
+   * is relative: a proxy or a framework may have removed a prefix that the browser sees. `ownsOrigin` tells
+   * the page that no app shares its origin.
    */
-  find(path: string, acceptEncoding: string | null, root?: string): ConsoleFile | null;
+  find(
+    path: string,
+    acceptEncoding: string | null,
+    root?: string,
+    options?: { ownsOrigin?: boolean },
+  ): ConsoleFile | null;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -71,6 +77,9 @@ interface Chunk {
   imports?: readonly string[];
 }
 
+/** Says that the service owns the page's origin. */
+const OWN_ORIGIN = '<meta name="memory-service-origin" content="own">';
+
 /** The placeholder of the nonce in the build (`html.cspNonce` of the bundler). */
 const NONCE_MARK = '__CSP_NONCE__';
 
@@ -81,14 +90,14 @@ export function readConsoleFiles(directory: string): ConsoleFiles {
   const preloads = listPreloads(files.get(MANIFEST)?.content.toString('utf8') ?? '{}');
 
   /** Names the code of the view, so that it is fetched together with the code that asks for it. */
-  const toPage = (path: string, root: string): ConsoleFile => {
+  const toPage = (path: string, root: string, ownsOrigin: boolean): ConsoleFile => {
     const styleNonce = randomBytes(16).toString('base64');
     const links = (preloads.get(path.replace(/\/.*/, '')) ?? [])
       .filter((file) => page?.includes(`"./${file}"`) === false)
       .map((file) => `<link rel="modulepreload" crossorigin href="./${file}">`);
     return {
       content: (page ?? NOT_BUILT)
-        .replace('</head>', `${links.join('')}</head>`)
+        .replace('</head>', `${ownsOrigin ? OWN_ORIGIN : ''}${links.join('')}</head>`)
         .replaceAll(/(\s(?:src|href)=")\.\//g, `$1${root}`)
         .replaceAll(NONCE_MARK, styleNonce),
       contentType: 'text/html; charset=utf-8',
@@ -120,9 +129,9 @@ export function readConsoleFiles(directory: string): ConsoleFiles {
 
   return {
     isBuilt: page !== undefined,
-    find(path, acceptEncoding, root = './') {
+    find(path, acceptEncoding, root = './', { ownsOrigin = false } = {}) {
       const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
-      if (extension === '' || path === PAGE) return toPage(path, root);
+      if (extension === '' || path === PAGE) return toPage(path, root, ownsOrigin);
       const isForm = ENCODINGS.some((encoding) => encoding.extension === extension);
       const form = isForm ? null : negotiate(path, acceptEncoding);
       if (form === null) return null;

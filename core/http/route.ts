@@ -15,6 +15,7 @@ import {
   toErrorBody,
   toMemoryError,
 } from '../errors.ts';
+import { isOfOwnServer } from './own-server.ts';
 import { newTraceId } from '../ids/ids.ts';
 import { isProviderError } from '../providers/provider-failure.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
@@ -588,6 +589,10 @@ class Exchange implements RouteRequest, RequestHead {
 
   get target(): string {
     return this.#ctx.originalUrl;
+  }
+
+  get ownsOrigin(): boolean {
+    return isOfOwnServer(this.#ctx.req);
   }
 
   get method(): string {

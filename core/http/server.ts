@@ -5,6 +5,7 @@ import { devNull } from 'node:os';
 import type { Logger } from '../contracts/logger.ts';
 import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../ids/ids.ts';
+import { noteOwnServer } from './own-server.ts';
 import { REQUEST_ID } from './route.ts';
 
 /** How long `close` waits for running requests. */
@@ -77,6 +78,7 @@ export async function listen(
       }
       // Requests that arrive during shutdown are served, and their connections closed.
       if (closing !== null) response.setHeader('Connection', 'close');
+      noteOwnServer(request);
       serve(request, response);
     },
   );

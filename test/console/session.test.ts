@@ -96,6 +96,41 @@ describe('the admin secret', () => {
     await page.getByLabel(field).waitFor();
   });
 
+  it('is handed to a new tab by one that is unlocked, stored nowhere, and locked in both', async () => {
+    const opened = await openConsole({ isUnlocked: false, context: {} });
+    const { page, service } = opened;
+    await page.getByLabel('Admin secret').fill(ADMIN_SECRET);
+    await page.keyboard.press('Enter');
+    await page.getByText('No memory yet').waitFor();
+    const second = await page.context().newPage();
+    await second.goto(`http://127.0.0.1:${service.port}/admin`);
+    await second.getByText('No memory yet').waitFor();
+    expect(await second.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(
+      ADMIN_SECRET,
+    );
+    await second.getByRole('button', { name: /^Signed in as/ }).click();
+    await second.getByRole('menuitem', { name: 'Lock' }).click();
+    await page.getByText('Locked in another tab.').waitFor();
+    // Nobody is left who could hand it over.
+    await second.reload();
+    await second.getByLabel('Admin secret').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('is kept for up to 8 hours while live events are watched', async () => {
+    const opened = await openConsole({ path: '/nothing', context: {} });
+    const { page, visit } = opened;
+    await page.clock.install();
+    await visit('/observability');
+    const live = page.getByRole('region', { name: 'Live events', exact: true });
+    await live.getByText('live', { exact: true }).waitFor();
+    for (let hours = 0; hours < 7; hours += 1) await page.clock.fastForward('01:00:00');
+    await live.getByText('live', { exact: true }).waitFor();
+    for (let half = 0; half < 5; half += 1) await page.clock.fastForward('00:16:00');
+    await page.getByText('Locked after 8 hours of inactivity.').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('is forgotten after 15 minutes without use', async () => {
     const { page, visit } = await openConsole({ context: {} });
     await page.clock.install();

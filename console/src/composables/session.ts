@@ -1,6 +1,7 @@
 import { computed, type InjectionKey, readonly, ref, type Ref } from 'vue';
 import { type Api, ApiError, createApi } from '../api.ts';
 import { createRights, type Rights } from '../rights.ts';
+import { joinTabs } from '../tab-secret.ts';
 import { need } from './inject.ts';
 
 /**
@@ -30,11 +31,15 @@ export interface Session {
   /** Tries a secret. Throws the `ApiError` if it is refused. */
   unlock(secret: string, options: { keepInTab: boolean }): Promise<void>;
   lock(reason: string | null): void;
+  /** Counts watching what happens live as use, until the answer is called. */
+  watch(): () => void;
 }
 
 /** The key in `sessionStorage`, if the operator chose to keep the secret in this tab. */
 const STORAGE_KEY = 'memory-service.admin-secret';
 const IDLE_MS = 15 * 60_000;
+/** How long watching without any input counts as use. */
+const WATCH_MS = 8 * 3_600_000;
 
 const sessionKey: InjectionKey<Session> = Symbol('session');
 export { sessionKey };
@@ -48,11 +53,12 @@ export const useRights = (): Rights => need(sessionKey).rights;
 
 /**
  * Creates the session. The secret is in this closure, or in `sessionStorage` if the operator chose
- * that; never in a URL, a cookie or `localStorage`. It is forgotten after 15 minutes without input.
+ * that; never in a URL, a cookie or `localStorage`. It is forgotten after 15 minutes without use. Where
+ * the service owns its origin, a new tab gets it from one that is unlocked.
  */
 export function createSession(
   baseUrl: string,
-  { tell }: { tell: (message: string) => string },
+  { tell, ownsOrigin }: { tell: (message: string) => string; ownsOrigin: boolean },
 ): Session {
   let secret: string | null = null;
   let idleTimer = 0;
@@ -63,6 +69,13 @@ export function createSession(
 
   const rights = createRights();
   const hasKept = ref(false);
+  let watchers = 0;
+  let usedAt = Date.now();
+  const tabs = joinTabs({
+    ownsOrigin,
+    secret: () => (state.value === 'open' ? secret : null),
+    onLock: () => state.value === 'open' && !isByProxy.value && forget('Locked in another tab.'),
+  });
   let checked: Promise<void> = Promise.resolve();
   const tryApi = createApi({
     baseUrl,
@@ -81,7 +94,7 @@ export function createSession(
       return secret;
     },
     onUnauthorized: () => {
-      if (state.value === 'open') session.lock('The admin secret is no longer accepted.');
+      if (state.value === 'open') forget('The admin secret is no longer accepted.');
     },
     reasonAgainst: rights.reasonAgainst,
     onRoleRefused: () => void readRights().catch(() => undefined),
@@ -98,19 +111,47 @@ export function createSession(
     watchIdle();
   }
 
+  function forget(why: string | null): void {
+    secret = null;
+    rights.set(null);
+    window.clearTimeout(idleTimer);
+    window.sessionStorage.removeItem(STORAGE_KEY);
+    reason.value = why;
+    state.value = 'locked';
+  }
+
   function watchIdle(): void {
-    const restart = (): void => {
+    const wait = (): void => {
       window.clearTimeout(idleTimer);
       if (state.value !== 'open') return;
-      idleTimer = window.setTimeout(
-        () => session.lock('Locked after 15 minutes of inactivity.'),
-        IDLE_MS,
-      );
+      idleTimer = window.setTimeout(() => {
+        const isWatched = watchers > 0 && !document.hidden;
+        if (isWatched && Date.now() - usedAt < WATCH_MS) wait();
+        else forget(`Locked after ${isWatched ? '8 hours' : '15 minutes'} of inactivity.`);
+      }, IDLE_MS);
+    };
+    const use = (): void => {
+      usedAt = Date.now();
+      wait();
     };
     for (const name of ['keydown', 'pointerdown', 'pointermove', 'wheel']) {
-      window.addEventListener(name, restart, { passive: true });
+      window.addEventListener(name, use, { passive: true });
     }
-    restart();
+    use();
+  }
+
+  /** Tries the secret of another tab; whether it is accepted. */
+  async function takeOver(): Promise<boolean> {
+    const given = await tabs.askSecret();
+    if (given === null) return false;
+    secret = given;
+    try {
+      await readRights();
+      return true;
+    } catch {
+      secret = null;
+      return false;
+    }
   }
 
   async function checkNow(): Promise<void> {
@@ -123,6 +164,7 @@ export function createSession(
       secret = null;
       if (error instanceof ApiError && error.status === 401) {
         window.sessionStorage.removeItem(STORAGE_KEY);
+        if (await takeOver()) return open();
         reason.value = wasKept ? 'The admin secret is no longer accepted.' : null;
         state.value = 'locked';
       } else if (error instanceof ApiError && error.status === 403) {
@@ -171,12 +213,17 @@ export function createSession(
     },
 
     lock(why) {
-      secret = null;
-      rights.set(null);
-      window.clearTimeout(idleTimer);
-      window.sessionStorage.removeItem(STORAGE_KEY);
-      reason.value = why;
-      state.value = 'locked';
+      forget(why);
+      tabs.lock();
+    },
+
+    watch() {
+      watchers += 1;
+      let isOver = false;
+      return () => {
+        if (!isOver) watchers -= 1;
+        isOver = true;
+      };
     },
   };
   return session;

@@ -11,6 +11,7 @@ export function consoleRoutes(files: ConsoleFiles, basePath: string): RouteDefin
       request.params['path'] ?? '',
       request.header('accept-encoding'),
       findRoot(request.target, basePath),
+      { ownsOrigin: request.ownsOrigin === true },
     );
     if (file === null) throw new MemoryError('NOT_FOUND');
     request.setHeader('Content-Type', file.contentType);
