@@ -1,19 +1,28 @@
 import DOMPurify from 'dompurify';
 import MarkdownIt, { type Token } from 'markdown-it';
-import { toMarkdown } from './rendered-source.ts';
+import { splitFrontMatter, toMarkdown } from './rendered-source.ts';
 
 /** Allowed in rendered memory: text and structure, nothing that loads or runs. */
 const ALLOWED_TAGS = [
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'br', 'hr', 'blockquote', 'pre', 'code'],
   ...['ul', 'ol', 'li', 'strong', 'em', 's', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ];
-const ALLOWED_ATTRIBUTES = ['href', 'start', 'rel', 'target', 'title'];
+const ALLOWED_ATTRIBUTES = ['href', 'start', 'rel', 'target', 'title', 'class', 'dir'];
+/** Classes of the renderer; a fence can name others. */
+const ALLOWED_CLASSES: ReadonlySet<string> = new Set([
+  ...['align-left', 'align-center', 'align-right', 'front-matter'],
+]);
 
 /**
  * Renders markdown as safe HTML: HTML in the text is escaped, images become their alt text, and
  * DOMPurify removes every tag and attribute that is not on its list.
+ *
+ * @param linkTo makes the address of a link to another memory file; `null` for a link that is none.
  */
-export function renderMarkdown(source: string): string {
+export function renderMarkdown(
+  source: string,
+  linkTo: (href: string) => string | null = () => null,
+): string {
   const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
   parser.renderer.rules['image'] = (tokens, index) => {
     const token = tokens[index];
@@ -21,10 +30,19 @@ export function renderMarkdown(source: string): string {
     return `<em>[image${words === '' ? '' : `: ${words}`}]</em>`;
   };
   parser.core.ruler.push('heading-levels', ({ tokens }) => nestHeadings(tokens));
+  const isDirected = RIGHT_TO_LEFT.test(source);
+  parser.core.ruler.push('directions', ({ tokens }) => directBlocks(tokens, isDirected));
   const purify = DOMPurify(window);
   purify.addHook('afterSanitizeAttributes', (node) => {
+    if (!ALLOWED_CLASSES.has(node.getAttribute('class') ?? '')) node.removeAttribute('class');
     if (node.tagName !== 'A') return;
     const href = node.getAttribute('href') ?? '';
+    const inMemory = linkTo(href);
+    if (inMemory !== null) {
+      node.setAttribute('href', inMemory);
+      node.setAttribute('title', href);
+      return;
+    }
     // Only links to http and https stay links.
     if (/^https?:\/\//i.test(href)) {
       node.setAttribute('rel', 'noopener noreferrer nofollow');
@@ -32,7 +50,10 @@ export function renderMarkdown(source: string): string {
       node.setAttribute('title', href);
     } else node.removeAttribute('href');
   });
-  return purify.sanitize(parser.render(toMarkdown(source)), {
+  const { rows, text } = splitFrontMatter(source);
+  const html =
+    rows === null ? parser.render(toMarkdown(source)) : toTable(rows) + parser.render(text);
+  return purify.sanitize(html, {
     ALLOWED_TAGS,
     ALLOWED_ATTR: ALLOWED_ATTRIBUTES,
     ALLOW_DATA_ATTR: false,
@@ -54,4 +75,36 @@ function nestHeadings(tokens: readonly Token[]): void {
     }
     if (token.type === 'heading_open' || token.type === 'heading_close') token.tag = `h${level}`;
   }
+}
+
+/** Letters of writing that goes from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** Blocks whose text may be of another direction than the page. */
+const BLOCKS: ReadonlySet<string> = new Set([
+  ...['paragraph_open', 'heading_open', 'list_item_open', 'blockquote_open', 'th_open', 'td_open'],
+  ...['bullet_list_open', 'ordered_list_open', 'table_open'],
+]);
+
+/**
+ * Lets each block read from the side where its writing begins. The alignment of cells becomes a class,
+ * because the page's policy allows no style attributes.
+ */
+function directBlocks(tokens: readonly Token[], isDirected: boolean): void {
+  for (const token of tokens) {
+    if (!BLOCKS.has(token.type)) continue;
+    const [, side] =
+      /^text-align:(left|center|right)$/.exec(String(token.attrGet('style') ?? '')) ?? [];
+    if (side !== undefined) token.attrs = [['class', `align-${side}`]];
+    if (isDirected) token.attrSet('dir', 'auto');
+  }
+}
+
+function toTable(rows: readonly (readonly [name: string, value: string])[]): string {
+  const { escapeHtml } = new MarkdownIt().utils;
+  const cells = rows.map(
+    ([name, value]) =>
+      `<tr><th>${escapeHtml(name)}</th><td dir="auto">${escapeHtml(value)}</td></tr>`,
+  );
+  return `<table class="front-matter"><tbody>${cells.join('')}</tbody></table>`;
 }

@@ -27,6 +27,13 @@ export const formatClock = formatterOf({
   fractionalSecondDigits: 3,
 });
 
+/** `16:25:47`. */
+export const formatSeconds = formatterOf({
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
 /** `20 Nov, 16:25:47`: a clock of another day. */
 export const formatDayClock = formatterOf({
   day: 'numeric',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asAdmin, type LiveServer } from '../core/http/serve.ts';
 import { call } from '../support/service.ts';
 import {
+  expectCount,
   expectFocus,
   expectNoProblems,
   expectUrl,
@@ -74,6 +75,63 @@ describe('a memory file', () => {
     // By its address, and of an earlier version.
     await visit(`/files?path=${PATH}&as=blame&version=1&earlier=content`);
     await page.getByRole('link', { name: /^Lines 1 to 3\. Version 1 by admin/ }).waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('of thousands of lines is drawn as far as it is seen, as source and with its blame', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    const lines = Array.from({ length: 6_000 }, (_, n) => `- fact ${n + 1}`);
+    const write = (content: string) =>
+      call(service.core, 'alice', 'memory_write', { path: 'user/long.md', content });
+    await write(`${lines.join('\n')}\n`);
+    await write(`${lines.map((line) => `${line}, changed`).join('\n')}\n`);
+    const source = page.getByRole('list', { name: 'Source' }).getByRole('listitem');
+    const most = 150;
+
+    // A link to a line far below brings it into view.
+    await visit('/files?path=users/alice/long.md&line=5900');
+    await source.getByText('fact 5900, changed').waitFor();
+    expect(await source.count()).toBeLessThan(most);
+    await page.locator('[data-scroll=content]').evaluate((part) => (part.scrollTop = 0));
+    await source.getByText('fact 1, changed').waitFor();
+    await page.getByRole('button', { name: 'Blame' }).click();
+    await page.getByRole('link', { name: /^Lines 1 to 6000/ }).waitFor();
+    expect(await source.count()).toBeLessThan(most);
+
+    // To find on the page, or to select it all.
+    await visit('/files?path=users/alice/long.md');
+    await page.getByRole('button', { name: 'Draw all, to find on the page' }).click();
+    await expectCount(source, 6_000);
+    expectNoProblems(opened);
+  });
+
+  it('is rendered with its front matter, right-to-left text, aligned cells and links to memory', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    const write = (path: string, content: string) =>
+      call(service.core, 'alice', 'memory_write', { path, content });
+    await write('user/projects/tea.md', 'Likes tea.\n');
+    await write(
+      'user/index.md',
+      [
+        '---\ntitle: "All of it"\ntags:\n  - food\n  - work\n---',
+        'See [tea](projects/tea.md) and [out](../../bob/x.md).',
+        'שלום עולם',
+        '| name | count |\n| :-- | --: |\n| tea | 7 |',
+      ].join('\n\n'),
+    );
+    await visit('/files?path=users/alice/index.md&as=rendered');
+    await page.getByRole('row', { name: 'tags food, work' }).waitFor();
+    await page.getByRole('row', { name: 'title All of it' }).waitFor();
+    const styleOf = (selector: string, name: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('.rendered ${selector}')).${name}`);
+    expect(await styleOf('> p + p', 'direction')).toBe('rtl');
+    expect(await styleOf('td.align-right', 'textAlign')).toBe('right');
+    expect(await page.getByText('out', { exact: true }).getAttribute('href')).toBeNull();
+    await page.getByRole('link', { name: 'tea', exact: true }).click();
+    await expectUrl(page, 'path=users/alice/projects/tea.md');
+    await page.getByText('Likes tea.').waitFor();
     expectNoProblems(opened);
   });
 

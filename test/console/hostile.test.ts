@@ -40,7 +40,7 @@ const FIND_FAULTS = `(() => {
   return [
     ...nodes.filter(({ tagName }) => !allowed.test(tagName)).map(({ outerHTML }) => outerHTML),
     ...attributes
-      .filter(({ name, value }) => !/^(href|start|rel|target|title)$/.test(name) || /^\\s*(javascript|data):/i.test(value))
+      .filter(({ name, value }) => !/^(href|start|rel|target|title|dir|class)$/.test(name) || (name === 'class' && !/^(align-(left|center|right)|front-matter)$/.test(value)) || /^\\s*(javascript|data):/i.test(value))
       .map(({ name, value }) => name + '=' + value),
   ];
 })()`;

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
 import { expectCount, expectNoProblems, openConsole } from './support/console.ts';
 
@@ -78,6 +78,48 @@ describe('what a person prefers', () => {
     await activity.getByRole('button', { name: 'Activity: as a table' }).click();
     await activity.getByRole('row', { name: '9 Mar 3 0 0 1 1 1 0' }).getByRole('link').click();
     await expectCount(calls.getByRole('listitem'), 3);
+    expectNoProblems(opened);
+  });
+
+  it('is how often the console looks again: figures by themselves, lists and open files by what came', async () => {
+    const opened = await openConsole({ context: {} });
+    const { page, service, visit } = opened;
+    const write = (path: string, content: string) =>
+      call(service.core, 'alice', 'memory_write', { path, content });
+    await write('user/a.md', 'one\n');
+    await page.clock.install();
+    await visit('/revisions');
+    await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor();
+    await choose(page, 'Refresh every 10 s');
+    const rows = page.getByRole('button', { name: /^Open version/ });
+    const before = await rows.count();
+    await write('user/b.md', 'two\n');
+    await write('user/c.md', 'three\n');
+    await page.clock.fastForward(11_000);
+    // Rows do not move under a reader: the list says that there are more.
+    await page.getByRole('button', { name: '2 new: show' }).waitFor();
+    expect(await rows.count()).toBe(before);
+    await page.getByRole('button', { name: '2 new: show' }).click();
+    await expectCount(rows, before + 2);
+    await expectCount(page.getByRole('button', { name: /new: show/ }), 0);
+
+    await visit('/files?path=users/alice/a.md');
+    await page.getByText('one', { exact: true }).waitFor();
+    await write('user/a.md', 'four\n');
+    await page.clock.fastForward(11_000);
+    const changed = page.getByRole('status').filter({ hasText: 'Version 2 was written by agent' });
+    await changed.waitFor();
+    await page.getByText('one', { exact: true }).waitFor();
+    await changed.getByRole('button', { name: 'Show it' }).click();
+    await page.getByText('four', { exact: true }).waitFor();
+    await expectCount(changed, 0);
+
+    await visit('/');
+    const tile = page.getByRole('link', { name: /^Memory files/ });
+    await tile.getByText('3', { exact: true }).waitFor();
+    await write('user/d.md', 'five\n');
+    await page.clock.fastForward(11_000);
+    await tile.getByText('4', { exact: true }).waitFor();
     expectNoProblems(opened);
   });
 

@@ -2,6 +2,7 @@ import { useQuery, type UseQueryReturnType } from '@tanstack/vue-query';
 import { computed } from 'vue';
 import type { Query } from '../api.ts';
 import { settle } from './list.ts';
+import { useRefreshMs } from './refresh.ts';
 import { useApi } from './session.ts';
 
 /** The filters of the dashboard: a time range, a user, a tool. */
@@ -15,6 +16,7 @@ export function useDashboard<T>(
 ): UseQueryReturnType<T, Error> {
   const api = useApi();
   return useQuery({
+    refetchInterval: useRefreshMs(),
     queryKey: computed(() => ['observability', name, filters(), more()]),
     queryFn: ({ signal }) =>
       api.read<T>(

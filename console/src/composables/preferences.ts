@@ -1,12 +1,23 @@
 import { computed, type ComputedRef, type InjectionKey, ref, type Ref, watch } from 'vue';
 import { need } from './inject.ts';
 
+/** How often figures are read again, and lists look for more. */
+export const REFRESHES = {
+  '1m': { label: 'every minute', ms: 60_000 },
+  off: { label: 'off', ms: false },
+  '10s': { label: 'every 10 s', ms: 10_000 },
+  '30s': { label: 'every 30 s', ms: 30_000 },
+  '5m': { label: 'every 5 min', ms: 300_000 },
+} as const;
+export type RefreshName = keyof typeof REFRESHES;
+
 /** Display preferences, the only data in `localStorage`. */
 export interface Preferences {
   readonly theme: Ref<'light' | 'dark' | 'system'>;
   readonly isDark: ComputedRef<boolean>;
   readonly zone: Ref<'local' | 'utc'>;
   readonly diffStyle: Ref<'split' | 'inline'>;
+  readonly refresh: Ref<RefreshName>;
   /** The line on what search by meaning would add. */
   readonly meaningHint: Ref<'shown' | 'dismissed'>;
 }
@@ -26,6 +37,7 @@ export function createPreferences(): Preferences {
   const theme = kept('theme', ['system', 'light', 'dark'] as const);
   const zone = kept('zone', ['local', 'utc'] as const);
   const diffStyle = kept('diff', ['split', 'inline'] as const);
+  const refresh = kept('refresh', Object.keys(REFRESHES) as [RefreshName, ...RefreshName[]]);
   const meaningHint = kept('meaning-hint', ['shown', 'dismissed'] as const);
   const isDark = computed(() =>
     theme.value === 'system' ? isSystemDark.value : theme.value === 'dark',
@@ -38,7 +50,7 @@ export function createPreferences(): Preferences {
     },
     { immediate: true },
   );
-  return { theme, isDark, zone, diffStyle, meaningHint };
+  return { theme, isDark, zone, diffStyle, refresh, meaningHint };
 }
 
 /** A stored choice; the first of `allowed` is the default. */

@@ -6,6 +6,9 @@ export function editorTheme(): Extension {
   const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
   return [
     EditorView.cspNonce.of(nonce),
+    // Each line reads from the side where its writing begins.
+    EditorView.perLineTextDirection.of(true),
+    EditorView.contentAttributes.of({ dir: 'auto' }),
     EditorView.theme({
       '&': {
         height: '100%',
