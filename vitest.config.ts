@@ -24,6 +24,7 @@ const ON_BOTH_DATABASES = [
   'test/core/storage/schema/earlier-schemas.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move}.test.ts',
+  'test/plugins/dreaming/spaces.test.ts',
 ];
 
 /** The rest of the product on MariaDB, for the release: it computes with what the stores have read. */
@@ -98,6 +99,7 @@ const ON_POSTGRES_FOR_RELEASE = [
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/find.test.ts',
   'test/core/telemetry/access-log.test.ts',
+  'test/plugins/dreaming/spaces.test.ts',
 ];
 
 const ON_POSTGRES: TestProjectInlineConfiguration = {

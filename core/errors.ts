@@ -225,7 +225,7 @@ export const ERROR_CODES = {
   DREAM_RUNNING: {
     status: 409,
     retryable: true,
-    message: 'A dream run of this user is under way.',
+    message: 'A dream run of this memory is under way.',
     action: 'Wait until it ends, or cancel it.',
   },
   RUN_STATE: {

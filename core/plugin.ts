@@ -25,16 +25,23 @@ export {
   assertFileKey,
   assertScope,
   belowUser,
+  homeOf,
   isUserPath,
+  labelOf,
   ownerOf,
+  parseSpaceId,
   parseUserId,
   SHARED,
+  toFilteredScope,
+  toOwner,
   toPhysicalPath,
   toScope,
   toUserId,
   toUserPath,
-  userFolder,
+  toVirtualPath,
+  virtualHomeOf,
 } from './files/paths.ts';
+export { spaceNotFound } from './access/space-settings.ts';
 export { answerList } from './lists/page.ts';
 export { adminRoute, defineRoute } from './schemas/define-route.ts';
 export { defineTool } from './schemas/define-tool.ts';

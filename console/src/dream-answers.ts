@@ -44,13 +44,13 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = (
       key: 'dream_interval_minutes',
       label: 'Cadence',
       unit: 'minutes',
-      consequence: 'Time between two ticks, which look for eligible users.',
+      consequence: 'Time between two ticks, which look for eligible users and spaces.',
     },
     {
       key: 'dream_grace_period_minutes',
       label: 'Grace period',
       unit: 'minutes',
-      consequence: 'Quiet time after a user’s last write before a run can start.',
+      consequence: 'Quiet time after the last write before a run can start.',
     },
     {
       key: 'dream_max_writes',
@@ -61,8 +61,8 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = (
     {
       key: 'dream_concurrency',
       label: 'Concurrency',
-      unit: 'users',
-      consequence: 'How many users are dreamed at the same time.',
+      unit: 'runs',
+      consequence: 'How many users and spaces are dreamed at the same time.',
     },
     {
       key: 'dream_waiting_days',
@@ -73,8 +73,8 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = (
     {
       key: 'dream_max_tokens_per_user_day',
       label: 'Token limit',
-      unit: 'per user and day',
-      consequence: 'A user over the limit waits until the next day (UTC). 0 means no limit.',
+      unit: 'per user or space and day',
+      consequence: 'Whoever is over the limit waits until the next day (UTC). 0 means no limit.',
     },
     {
       key: 'dream_max_reply_tokens',
@@ -92,9 +92,10 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = (
   ] as const
 ).map((setting) => ({ ...setting, ...SETTING_BOUNDS[setting.key] }));
 
-/** Why a user is skipped, in words. */
+/** Why a user or a space is skipped, in words. */
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
   disabled: 'dreaming disabled',
+  archived: 'archived',
   paused: 'paused',
   frozen: 'writes stopped',
   no_change: 'unchanged',

@@ -18,11 +18,28 @@ export const homeOf = (memory: Memory): string =>
 export const tellMemory = (memory: Memory): string =>
   'shared' in memory ? 'shared memory' : `the memory of ${idOf(memory)}`;
 
+/** Whose memory a record is of; `null` for shared memory. */
+export function toOwner({
+  userId,
+  spaceId,
+}: {
+  userId: string | null;
+  spaceId: string | null;
+}): Owner | null {
+  if (userId !== null) return { userId };
+  return spaceId === null ? null : { spaceId };
+}
+
 /** The owner of a path; `null` for shared memory. */
 export function ownerOf(path: string): Owner | null {
   const [, root, id] = /^(users|spaces)\/([^/]+)\//.exec(path) ?? [];
   if (id === undefined) return null;
   return root === 'users' ? { userId: id } : { spaceId: id };
+}
+
+/** The id in a record of a user or a space. */
+export function ownerId({ userId, spaceId }: Record<'userId' | 'spaceId', string | null>): string {
+  return userId ?? spaceId ?? '';
 }
 
 /** Who a record is of, in words: the user id, `space acme` or `shared`. */

@@ -167,7 +167,8 @@ function checkFree(current: Current, scope: ScopeKey): ScopeState {
   return current.scope(scope);
 }
 
-function spaceNotFound(scope: ScopeKey): MemoryError {
+/** The error of a space that was neither created nor written. */
+export function spaceNotFound(scope: ScopeKey): MemoryError {
   const spaceId = ownerOf(scope);
   return new MemoryError('SPACE_NOT_FOUND', `There is no space ${spaceId}.`, {
     details: { spaceId },

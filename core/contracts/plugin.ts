@@ -71,7 +71,7 @@ export interface Host {
   /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */
   readonly memory: HostMemory;
   /**
-   * Writes files of one user by the one write path, in one transaction: all of them or none.
+   * Writes files of one user or space by the one write path, in one transaction: all of them or none.
    * `guards` are checked and counted in that transaction. The actor may be a reserved one.
    */
   write(changes: readonly HostWrite[], options: HostWriteOptions): Promise<readonly WriteResult[]>;
@@ -123,18 +123,19 @@ export interface ModelStanding {
 }
 
 /**
- * The whole new content of one file of a user; shared memory is closed to plugins unless the tools
- * may write it.
+ * The whole new content of one file of a user or a space; shared memory is closed to plugins unless the
+ * tools may write it.
  */
 export interface HostWrite {
-  userId: string;
+  /** Of the user or the space. */
+  scope: ScopeKey;
   /** Virtual. */
   path: string;
   /** `null` deletes it, where the write undoes an earlier one. */
   content: string | null;
   reason: string;
   ifVersion?: number;
-  /** Other files of the user that must be at these versions at that moment; 0 must not exist. */
+  /** Other files of that memory that must be at these versions at that moment; 0 must not exist. */
   requires?: readonly { path: string; version: number }[];
   /**
    * Puts back the content from before a run: its revision is a `revert`, and does not make the user
@@ -156,9 +157,9 @@ export interface HostSettings {
   readonly mcpResourceMetadata: string | null;
 }
 
-/** A file that a plugin showed to a model. The path is that inside the user's scope. */
+/** A file that a plugin showed to a model. The path is that inside the scope. */
 export interface ReadFile {
-  userId: string;
+  scope: ScopeKey;
   path: string;
   fileNo: number;
   revisionId: string;
@@ -173,7 +174,8 @@ export interface TracedRun {
   name: string;
   /** A UUIDv7, from `newId`: it takes the place of a tool call's id. */
   runId: string;
-  userId: string;
+  /** Whose memory it is about. */
+  scope: ScopeKey;
   actor: string;
 }
 
@@ -228,10 +230,10 @@ export interface HostMemory {
   /** A file that exists, by its path inside the scope. */
   read(scope: ScopeKey, path: string): Promise<FileState | null>;
   /**
-   * Throws `WRITES_FROZEN` while an operator has stopped the writes of an actor for a user: to be asked
-   * before work that would end in a write. The write itself checks it again.
+   * Throws `WRITES_FROZEN` while an operator has stopped the writes of an actor for a user or a space: to
+   * be asked before work that would end in a write. The write itself checks it again.
    */
-  checkWrites(write: { userId: string; actor: string }): void;
+  checkWrites(write: { scope: ScopeKey; actor: string }): void;
   readonly history: PluginHistory;
   /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
   logReads(
@@ -323,15 +325,15 @@ export interface RunRevision {
 }
 
 /**
- * The runs of this plugin, and what it keeps of users between them. It neither sees nor changes those
- * of another plugin. Runs that ended are removed with the retention of dream runs, and all of them
- * with their user.
+ * The runs of this plugin, and what it keeps of users and spaces between them. It neither sees nor changes
+ * those of another plugin. Runs that ended are removed with the retention of dream runs, and all of them
+ * with their user or space.
  */
 export interface PluginRuns extends Omit<RunStore, 'update'> {
   /** A new run in the state `queued`, to be changed and given to `update`. */
-  create(run: { id: string; userId: string }): RunRecord;
-  /** The lease to hold while a run changes a user's memory: it goes with the user's data. */
-  userLease(userId: string): string;
+  create(run: Pick<RunRecord, 'id' | 'scope'>): RunRecord;
+  /** The lease to hold while a run changes the memory of a user or a space: it goes with their data. */
+  scopeLease(scope: ScopeKey): string;
   /** The budget of a run, for a guard: it goes with the run. */
   budget(runId: string): string;
   /** {@link RunStore.update}, with the facts of the audit row. */

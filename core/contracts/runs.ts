@@ -5,8 +5,8 @@ import type { PageRequest, PageResult } from './page.ts';
 export type { DreamOutcome, DreamState } from '../schemas/dreams.ts';
 
 /**
- * What a plugin keeps of one user between its runs: a row of `svc_dream_run` for dreaming, of
- * `svc_plugin_user` for others.
+ * What a plugin keeps of one user, or of one space, between its runs: a row of `svc_dream_run` for
+ * dreaming, of `svc_plugin_user` for others.
  */
 export interface RunUserRecord {
   scope: ScopeKey;
@@ -42,13 +42,17 @@ export interface RunUserRecord {
   fence: number | null;
 }
 
-/** A user with the facts that decide whether a run is due. */
+/** A user, or a space, with the facts that decide whether a run is due. */
 export interface RunUser {
   scope: ScopeKey;
+  /** Whether its settings let dreaming work on it: a space is off unless they do, a user is on. */
+  dream: boolean;
+  /** Since when a space is read-only. */
+  archivedAt: number | null;
   files: number;
   lastWriteAt: number | null;
   lastQualifyingAt: number | null;
-  /** `null` for a user without a run or a pause so far. */
+  /** `null` without a run or a pause so far. */
   record: RunUserRecord | null;
 }
 
@@ -78,10 +82,10 @@ export interface RunRecord extends RunListing {
   details: string;
 }
 
-/** A run, by the plugin that it belongs to and its user. */
+/** A run, by the plugin that it belongs to and its user or space. */
 export type RunKey = Pick<RunRecord, 'plugin' | 'scope' | 'id'>;
 
-/** Runs of one user and one plugin, which may be none. */
+/** Runs of one user or space and one plugin, which may be none. */
 export interface RunKeys extends Pick<RunRecord, 'plugin' | 'scope'> {
   ids: readonly string[];
 }
@@ -149,28 +153,34 @@ export interface RunStores {
   /**
    * Removes at most `limit` of the oldest runs that ended before a time; returns how many. A run
    * that has not ended, or has operations that wait, stays, whatever its age. In the same
-   * transaction a run's budget goes (`runBudgetOf`), `runId` of the user whose newest run it was
-   * becomes `null`, and with a plugin's last run of a user that user's lease (`userLeaseOf`), unless
-   * it lasts: the next one of its name has a greater fence.
+   * transaction a run's budget goes (`runBudgetOf`), `runId` of the user or space whose newest run it
+   * was becomes `null`, and with a plugin's last run of one its lease (`scopeLeaseOf`), unless it lasts:
+   * the next one of its name has a greater fence.
    */
   expire(before: number, limit: number, scope?: ScopeKey | null): Promise<number>;
   /** How many runs {@link expire} would remove in all. */
   countOlder(before: number, scope?: ScopeKey | null): Promise<number>;
 }
 
-/** The runs of one plugin, and what it keeps of users between them. */
+/** The runs of one plugin, and what it keeps of users and spaces between them. */
 export interface RunStore {
-  /** A user that has, or had, memory; else `null`. */
+  /** A user that has, or had, memory, or a space that exists; else `null`. */
   user(scope: ScopeKey): Promise<RunUser | null>;
-  /** Users with qualifying writes newer than their watermark, by user id, after `after`. */
+  /**
+   * Users, and spaces whose settings say `dream`, with qualifying writes newer than their watermark, by
+   * scope, after `after`.
+   */
   changedUsers(page: { after: ScopeKey | null; limit: number }): Promise<readonly RunUser[]>;
-  /** Admin: users that have files, by user id. The page key is the user id. */
-  listUsers(filter: { contains?: string | null }, page: PageRequest): Promise<PageResult<RunUser>>;
+  /** Admin: users that have files, or with `of: 'spaces'` all spaces, by id. The page key is the id. */
+  listUsers(
+    filter: { contains?: string | null; of?: 'users' | 'spaces' },
+    page: PageRequest,
+  ): Promise<PageResult<RunUser>>;
   run(id: string): Promise<RunRecord | null>;
   /** Admin. The page key is `[id]`. */
   listRuns(filter: RunFilter, page: PageRequest): Promise<PageResult<RunListing>>;
   /**
-   * Changes these rows: locks those of one user, and one run, calls `decide` with them, and writes
+   * Changes these rows: locks those of one user or space, and one run, calls `decide` with them, and writes
    * what it returns in the same transaction, with the audit row. `decide` is synchronous and pure,
    * as that of `Storage.mutate` is; what it throws leaves everything as it was.
    */

@@ -1,5 +1,4 @@
 import { findLinks } from '../files/links.ts';
-import { INDEX_PATH } from './guards.ts';
 import { fold } from '../values/fold.ts';
 import type { LocatedOperation, Row, Workspace } from './workspace.ts';
 import { toBare } from './loose-text.ts';
@@ -60,10 +59,10 @@ function* isTrueEntry(
   { remove, lines }: LocatedOperation,
   before: Workspace,
 ): Generator<null, boolean> {
-  const rest = before.live(INDEX_PATH).filter((row) => !remove.includes(row));
+  const rest = before.live(before.catalog).filter((row) => !remove.includes(row));
   for (const row of remove) {
     yield null;
-    if (!isDeadEntry(row, before) && !isSecondEntry(row, rest)) return false;
+    if (!isDeadEntry(row, before) && !isSecondEntry(row, rest, before)) return false;
   }
   for (const line of lines) {
     yield null;
@@ -73,28 +72,28 @@ function* isTrueEntry(
 }
 
 function isDeadEntry({ text }: Row, before: Workspace): boolean {
-  const links = findLinks(text, INDEX_PATH);
+  const links = findLinks(text, before.catalog);
   return links.length > 0 && links.every((path) => !before.exists(path));
 }
 
 /** Another entry of the same file says at least as much. */
-function isSecondEntry({ text }: Row, rest: readonly Row[]): boolean {
-  const [link, ...others] = findLinks(text, INDEX_PATH);
+function isSecondEntry({ text }: Row, rest: readonly Row[], { catalog, home }: Workspace): boolean {
+  const [link, ...others] = findLinks(text, catalog);
   if (link === undefined || others.length > 0) return false;
   return rest.some(
     (other) =>
-      findLinks(other.text, INDEX_PATH).includes(link) &&
+      findLinks(other.text, catalog).includes(link) &&
       wordsOf(text).every(
-        (word) => wordsOf(other.text).includes(word) || toWords(link).includes(word),
+        (word) => wordsOf(other.text).includes(word) || nameWords(link, home).includes(word),
       ),
   );
 }
 
 /** An entry that is worded only from the name and the headings of its file. */
 function isPlainEntry(line: string, before: Workspace): boolean {
-  const [link = ''] = findLinks(line, INDEX_PATH);
+  const [link = ''] = findLinks(line, before.catalog);
   const titles = before.live(link).map(({ heading }) => heading?.title ?? '');
-  const known = new Set([...toWords(link), ...titles.flatMap(toWords)]);
+  const known = new Set([...nameWords(link, before.home), ...titles.flatMap(toWords)]);
   return before.has(link) && wordsOf(line).every((word) => known.has(word));
 }
 
@@ -103,8 +102,11 @@ function wordsOf(line: string): string[] {
   return toWords(line.replace(/\]\([^)]*\)/g, ' '));
 }
 
+/** The words of a file's path below the home of its memory. */
+function nameWords(path: string, home: string): string[] {
+  return toWords(path.startsWith(home) ? path.slice(home.length) : path);
+}
+
 function toWords(text: string): string[] {
-  return (
-    fold(text.replace(/^user\//, '').replace(/\.md$/, '')).match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []
-  );
+  return fold(text.replace(/\.md$/, '')).match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? [];
 }

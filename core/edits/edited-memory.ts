@@ -15,8 +15,10 @@ export interface EditedFile {
 
 /** What operations are located in. */
 export interface EditedMemory {
+  /** What the paths of the memory that is edited start with; default `user/`. */
+  home?: string;
   files: readonly EditedFile[];
-  /** The paths of all files of the user. */
+  /** The paths of all files of that memory. */
   paths: ReadonlySet<string>;
   /** The fact of `memory_remember`. */
   fact?: string;

@@ -1,5 +1,4 @@
 import { findLinks } from '../files/links.ts';
-import { isVirtualPath, isUserPath, belowUser } from '../files/paths.ts';
 import { finish } from '../time/pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank } from './markdown.ts';
@@ -84,19 +83,19 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       : 'Its lines stand in another place by now.';
   },
 
-  /** Only this user's files, and the catalog only by `index`. */
-  scope({ located: { operation, remove, sources } }) {
+  /** Only files of the memory that is edited, and the catalog only by `index`. */
+  scope({ located: { operation, remove, sources }, before }) {
     const changed = [
       ...remove.map(({ path }) => path),
       ...(operation.add === null ? [] : [operation.add.path]),
     ];
     const read = sources.map(({ path }) => path).filter((path) => path !== FACT_PATH);
-    if ([...changed, ...read].some((path) => !isOwnPath(path)))
-      return 'Only files below user/ may be used.';
+    if ([...changed, ...read].some((path) => before.below(path) === null))
+      return `Only files below ${before.home} may be used.`;
     const isIndex = operation.kind === 'index';
-    return changed.every((path) => (path === INDEX_PATH) === isIndex)
+    return changed.every((path) => (path === before.catalog) === isIndex)
       ? null
-      : 'Only index changes user/index.md, and no other file.';
+      : `Only index changes ${before.catalog}, and no other file.`;
   },
 
   records({ located: { operation, remove, sources }, before }) {
@@ -130,7 +129,10 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     if (texts.some(isMark)) {
       return 'A new text has a mark of a heading, quotation, code block, comment or front matter.';
     }
-    for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
+    for (const path of new Set([
+      ...before.changedBy(after),
+      operation.add?.path ?? before.catalog,
+    ])) {
       const [old, fresh] = [before.markdown(path), after.markdown(path)];
       const kept = (text: typeof old) =>
         text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
@@ -196,12 +198,12 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   catalog({ located: { operation, remove, lines }, before, after }) {
     if (operation.kind !== 'index') return null;
     const linked = (texts: readonly string[]) =>
-      texts.flatMap((text) => findLinks(text, INDEX_PATH));
+      texts.flatMap((text) => findLinks(text, before.catalog));
     if (lines.some((line) => linked([line]).length !== 1))
       return 'An entry of the catalog has exactly one link.';
     if (linked(lines).some((path) => !after.exists(path)))
       return 'An entry links to a file that does not exist.';
-    const left = new Set(linked(after.live(INDEX_PATH).map(({ text }) => text)));
+    const left = new Set(linked(after.live(before.catalog).map(({ text }) => text)));
     const lost = linked(remove.map(({ text }) => text)).filter((path) => !left.has(path));
     return lost.some((path) => before.exists(path))
       ? 'A file would lose its entry in the catalog.'
@@ -230,7 +232,7 @@ export function* findFault(
 export function newTexts({ operation: { add }, lines, place }: LocatedOperation): string[] {
   if (add === null || place === null) return [];
   const heading = place.isNewHeading || place.isNewFile ? [add.heading ?? ''] : [];
-  const name = place.isNewFile ? [belowUser(add.path).replace(/\.md$/, '')] : [];
+  const name = place.isNewFile ? [add.path.replace(/^user\/|\.md$/g, '')] : [];
   return [...lines, ...heading, ...name].filter((text) => text !== '');
 }
 
@@ -244,7 +246,7 @@ export function* findNewSpecifics(
   const isEntry = located.operation.kind === 'index';
   const linked: string[] = [];
   let room = LINKED_CHARACTERS;
-  for (const link of new Set(isEntry ? findLinks(texts.join('\n'), INDEX_PATH) : [])) {
+  for (const link of new Set(isEntry ? findLinks(texts.join('\n'), memory.catalog) : [])) {
     yield null;
     const text = takeStart(memory.text(link) ?? '', room);
     linked.push(link, text);
@@ -256,10 +258,6 @@ export function* findNewSpecifics(
     [...grounds, ...linked].join('\n'),
     memory.languages,
   );
-}
-
-function isOwnPath(path: string): boolean {
-  return isUserPath(path) && isVirtualPath(path);
 }
 
 /** No line ends, no control characters, and none that hide or turn text; emoji and Persian have joiners. */

@@ -8,7 +8,7 @@ import { toUserPath } from '../files/paths.ts';
 import { toLoose } from './loose-text.ts';
 import { LINE_ID, ShownLines } from './numbered.ts';
 import { toPromptLine } from './prompt-text.ts';
-import type { EditedFile } from './edited-memory.ts';
+import type { EditedMemory } from './edited-memory.ts';
 
 export { DREAM_KINDS, VERDICTS };
 
@@ -124,7 +124,7 @@ export function editsSchema(
 export function parseEdits(
   reply: string,
   kinds: readonly EditKind[],
-  shown: readonly EditedFile[] = [],
+  { files = [], home = toUserPath('') }: Partial<Pick<EditedMemory, 'files' | 'home'>> = {},
 ): ParsedEdits | null {
   if (reply.length > LIMITS.characters) return null;
   const read = readItems(reply);
@@ -132,9 +132,9 @@ export function parseEdits(
   const { items, isForget } = read;
   const operations: EditOperation[] = [];
   const malformed: number[] = [];
-  const lines = new ShownLines(shown);
+  const shown = { lines: new ShownLines(files), home };
   for (const [index, item] of items.slice(0, LIMITS.operations).entries()) {
-    const operation = parseOperation(item, index + 1, { kinds, lines });
+    const operation = parseOperation(item, index + 1, { kinds, ...shown });
     if (operation === null) malformed.push(index + 1);
     else operations.push(operation);
   }
@@ -186,15 +186,15 @@ function readComplete(text: string, from: number): unknown[] {
 function parseOperation(
   value: unknown,
   number: number,
-  { kinds, lines }: { kinds: readonly EditKind[]; lines: ShownLines },
+  { kinds, ...shown }: { kinds: readonly EditKind[] } & Shown,
 ): EditOperation | null {
   if (!isObject(value)) return null;
   const { kind, reason = '', remove = [], add = null, sources = [] } = value;
   if (!kinds.includes(kind as EditKind) || typeof reason !== 'string') return null;
-  const toRef = (item: unknown) => parseRef(item, lines);
+  const toRef = (item: unknown) => parseRef(item, shown);
   const removed = parseList(remove, LIMITS.refs, toRef);
   const named = parseList(sources, LIMITS.refs, toRef);
-  const added = add === null ? null : parseAdd(add);
+  const added = add === null ? null : parseAdd(add, shown);
   if (removed === null || named === null || added === undefined) return null;
   if (removed.some(({ text, fault }) => text === null && fault === undefined)) return null;
   const texts = [...[...removed, ...named].map(({ text }) => text ?? ''), ...(added?.lines ?? [])];
@@ -212,6 +212,12 @@ function parseOperation(
   };
 }
 
+/** What the model was shown, and what the paths of that memory start with. */
+interface Shown {
+  lines: ShownLines;
+  home: string;
+}
+
 /** What was parsed, and what was mended: its path lacked `user/`, or its quotation differs in form. */
 type Parsed<T> = T & { mended: 'path' | 'quote' | null };
 
@@ -219,7 +225,7 @@ function withoutMark<T extends object>({ mended: _mended, ...rest }: Parsed<T>):
   return rest as unknown as T;
 }
 
-function parseRef(value: unknown, lines: ShownLines): Parsed<LineRef> | null {
+function parseRef(value: unknown, { lines, home }: Shown): Parsed<LineRef> | null {
   const byId = parseId(value, lines);
   if (byId !== null) return byId;
   if (!isObject(value) || typeof value['path'] !== 'string') return null;
@@ -229,7 +235,7 @@ function parseRef(value: unknown, lines: ShownLines): Parsed<LineRef> | null {
   if (text !== null && (typeof text !== 'string' || text.length > LIMITS.line)) return null;
   if (line !== null && !Number.isSafeInteger(line)) return null;
   const quoted = typeof text === 'string' && text.trim() !== '' ? text : null;
-  return { ...toOwnPath(path), line: line as number | null, text: quoted };
+  return { ...toOwnPath(path, home), line: line as number | null, text: quoted };
 }
 
 /** A line that is named by its id, with its text behind it or without; `null` for another form. */
@@ -259,7 +265,10 @@ function toUnknown(fault: string): Parsed<LineRef> {
 }
 
 /** `undefined` for what is not of the form. */
-function parseAdd(value: unknown): Parsed<NonNullable<EditOperation['add']>> | null | undefined {
+function parseAdd(
+  value: unknown,
+  { home }: Shown,
+): Parsed<NonNullable<EditOperation['add']>> | null | undefined {
   if (!isObject(value)) return undefined;
   const { path, heading = null, lines } = value;
   if (typeof path !== 'string' || (heading !== null && typeof heading !== 'string')) {
@@ -271,14 +280,16 @@ function parseAdd(value: unknown): Parsed<NonNullable<EditOperation['add']>> | n
   if (added === null) return undefined;
   const title = heading?.replace(/^#+/, '').trim() ?? '';
   if (added.length === 0) return null;
-  return { ...toOwnPath(path), heading: title === '' ? null : title, lines: added };
+  return { ...toOwnPath(path, home), heading: title === '' ? null : title, lines: added };
 }
 
-/** A missing `user/` is supplied. */
-function toOwnPath(path: string): Parsed<{ path: string }> {
-  if (path === FACT_PATH || /^(?:user|shared)\//.test(path)) return { path, mended: null };
+/** A missing `user/`, or folder of the space, is supplied. */
+function toOwnPath(path: string, home: string): Parsed<{ path: string }> {
+  if (path === FACT_PATH || path.startsWith(home) || /^(?:user|shared)\//.test(path)) {
+    return { path, mended: null };
+  }
   // It may be the mark of the fact: see `repairPaths`.
-  return { path: toUserPath(path), mended: /^fact[^/]*$/i.test(path) ? null : 'path' };
+  return { path: `${home}${path}`, mended: /^fact[^/]*$/i.test(path) ? null : 'path' };
 }
 
 function parseList<T>(value: unknown, most: number, parse: (item: unknown) => T | null) {

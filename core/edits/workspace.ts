@@ -17,7 +17,7 @@ import { sharesWord } from './alike.ts';
 import type { EditedFile, EditedMemory } from './edited-memory.ts';
 import { toBare } from './loose-text.ts';
 import { isTranscript } from './transcript.ts';
-import { belowUser } from '../files/paths.ts';
+import { isVirtualPath, toUserPath } from '../files/paths.ts';
 import { readSurroundings } from '../values/language.ts';
 
 /** A line of a file, also after it was removed. */
@@ -162,17 +162,20 @@ const SAMPLED_LINES = 40;
 export class Workspace {
   readonly #files = new Map<string, OpenFile>();
   readonly #paths: ReadonlySet<string>;
+  readonly #home: string;
   #languages: readonly string[] | null = null;
   /** In the order of the operations. */
   readonly #touched = new Set<string>();
 
-  private constructor(paths: ReadonlySet<string>) {
+  private constructor({ paths, home = toUserPath('') }: Pick<EditedMemory, 'paths' | 'home'>) {
     this.#paths = paths;
+    this.#home = home;
   }
 
   /** Opens memory; yields wherever others may have their turn. */
-  static *open({ files, paths, fact }: EditedMemory): Generator<null, Workspace> {
-    const workspace = new Workspace(paths);
+  static *open(memory: EditedMemory): Generator<null, Workspace> {
+    const { files, fact } = memory;
+    const workspace = new Workspace(memory);
     const said = fact === undefined ? [] : [{ path: FACT_PATH, version: 0, content: fact }];
     for (const file of [...files, ...said]) {
       const markdown = yield* parseInSteps(file.content);
@@ -196,6 +199,23 @@ export class Workspace {
     }
   }
 
+  /** What the paths of its files start with. */
+  get home(): string {
+    return this.#home;
+  }
+
+  /** The path of its catalog. */
+  get catalog(): string {
+    return `${this.#home}index.md`;
+  }
+
+  /** The path below its home; `null` of a path of other memory. */
+  below(path: string): string | null {
+    return path.startsWith(this.#home) && isVirtualPath(path)
+      ? path.slice(this.#home.length)
+      : null;
+  }
+
   has(path: string): boolean {
     return this.#files.has(path);
   }
@@ -207,7 +227,7 @@ export class Workspace {
 
   /** Whether a file is a log or a transcript. */
   isRecord(path: string): boolean {
-    if (isExcludedFromDreams(belowUser(path))) return true;
+    if (isExcludedFromDreams(this.below(path) ?? path)) return true;
     const file = this.#files.get(path);
     if (file === undefined) return false;
     return (file.isOff ??= isTranscript(
@@ -353,7 +373,7 @@ export class Workspace {
 
   /** Memory as a located operation leaves it, beside this one. */
   fork(located: LocatedOperation): Workspace {
-    const workspace = new Workspace(this.#paths);
+    const workspace = new Workspace({ paths: this.#paths, home: this.#home });
     workspace.#languages = this.languages;
     const { operation, remove, place } = located;
     const touched = touchedBy(operation);

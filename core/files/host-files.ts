@@ -10,13 +10,20 @@ import type { Commit, CommitDependencies, WrittenRun } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
 import { type FileChange, NO_TOOL_CALL, revertTo } from './draft.ts';
 import { isUuid } from '../ids/ids.ts';
-import { parseUserId, parseVirtualPath, type Reach, toScope, toVirtualPath } from './paths.ts';
+import {
+  assertScope,
+  parseVirtualPath,
+  type Reach,
+  toOwner,
+  toUserId,
+  toVirtualPath,
+} from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines } from '../telemetry/shown-lines.ts';
 
 /** Plugins' access to memory files. */
 export interface HostFiles {
-  /** Writes files of one user for a plugin, in one transaction. */
+  /** Writes files of one user or space for a plugin, in one transaction. */
   hostWrite(
     changes: readonly HostWrite[],
     options: HostWriteOptions & { plugin: string },
@@ -42,14 +49,16 @@ export function createHostFiles(
     async hostWrite(changes, options) {
       const [first] = changes;
       if (first === undefined) return [];
-      if (changes.some(({ userId }) => userId !== first.userId)) {
-        throw new MemoryError('INVALID_REQUEST', 'Files of several users are written one by one.');
+      const { scope } = first;
+      if (changes.some((change) => change.scope !== scope)) {
+        const message = 'Files of several users or spaces are written one by one.';
+        throw new MemoryError('INVALID_REQUEST', message);
       }
-      const reach: Reach = { userId: parseUserId(first.userId) };
+      const reach = toReach(scope);
       const keys = changes.map(({ path }) => parseVirtualPath(path, reach));
       const actor = parseHostActor(options.actor);
       const caller = {
-        userId: first.userId,
+        userId: toUserId(scope),
         actor,
         tool: parseWriteTool(options.tool),
         toolCallId: null,
@@ -64,7 +73,7 @@ export function createHostFiles(
           .map(({ path, version }) => ({ key: parseVirtualPath(path, reach), version }));
         const locked = [...keys, ...required.map((other) => other.key)];
         const run = toWrittenRun(options, {
-          scope: toScope(reach),
+          scope,
           runId: caller.runId,
           ids: deps.ids,
         });
@@ -106,9 +115,9 @@ export function createHostFiles(
         trace: trace ?? noTrace(null),
         runId: parseRunId(runId),
       };
-      const rows = read.map(({ userId, path, fileNo, revisionId, version = null, lines }) => ({
-        scope: toScope({ userId }),
-        userId,
+      const rows = read.map(({ scope, path, fileNo, revisionId, version = null, lines }) => ({
+        scope,
+        userId: toUserId(scope),
         path,
         fileNo,
         revisionId,
@@ -119,6 +128,15 @@ export function createHostFiles(
       await logAccess(deps, { call, rows });
     },
   };
+}
+
+/** What a write for a user, or for a space, may change: that memory, and `shared/` where tools may. */
+function toReach(scope: ScopeKey): Reach {
+  assertScope(scope);
+  const { userId, spaceId } = toOwner(scope);
+  // No path starts with the memory of nobody.
+  const spaces = spaceId === null ? [] : [{ id: spaceId, access: 'write' } as const];
+  return { userId: userId ?? '', spaces };
 }
 
 /** The run that changes with a write; `undefined` where the write has no `with`. */

@@ -59,13 +59,16 @@ export function isUserId(value: unknown): value is UserId {
 /** A space id checked by {@link parseSpaceId}. */
 export type SpaceId = string & { readonly brand: 'SpaceId' };
 
-/** Accepts a space id unchanged, or throws `INVALID_REQUEST`: the rules are those of user ids. */
-export function parseSpaceId(value: unknown): SpaceId {
+/**
+ * Accepts a space id unchanged, or throws `INVALID_REQUEST`, which names the field of the request: the rules
+ * are those of user ids.
+ */
+export function parseSpaceId(value: unknown, field = 'spaceId'): SpaceId {
   if (isUserId(value)) return value as string as SpaceId;
   throw invalidField(
-    '/spaceId',
+    `/${field}`,
     `is not valid. ${USER_ID_RULE.replace('user', 'space').replace(/\.$/, '')}`,
-    'spaceId',
+    field,
   );
 }
 
@@ -113,6 +116,13 @@ export function ownerOf(scope: ScopeKey): string {
 /** What audits call a memory: a user by the id, a space and shared memory by their folder. */
 export function labelOf(scope: ScopeKey): string {
   return toUserId(scope) ?? homeOf(scope);
+}
+
+/** The scope of the {@link labelOf} of a user or a space. No user id has a slash. */
+export function fromLabel(label: string): ScopeKey {
+  return label.startsWith(SPACES)
+    ? toScope({ spaceId: label.slice(SPACES.length, -1) })
+    : toScope({ userId: label });
 }
 
 /**
@@ -398,7 +408,12 @@ export function homeOf(scope: ScopeKey): string {
 
 /** `user/<path>`, `spaces/<spaceId>/<path>` or `shared/<path>`, as the tools see it. */
 export function toVirtualPath({ scope, path }: FileKey): string {
-  return scope.startsWith(USER) ? toUserPath(path) : `${sharedHomeOf(scope)}${path}`;
+  return `${virtualHomeOf(scope)}${path}`;
+}
+
+/** What all virtual paths of a scope start with: `user/`, `spaces/<spaceId>/`, `shared/`. */
+export function virtualHomeOf(scope: ScopeKey): string {
+  return scope.startsWith(USER) ? 'user/' : sharedHomeOf(scope);
 }
 
 /** The root of memory that several have in common: it is named alike for tools and for the admin. */

@@ -32,8 +32,8 @@ import { withDeadline } from '../time/deadline.ts';
 import { describeError } from '../describe-error.ts';
 import type { Files } from '../files/files.ts';
 import type { HostFiles } from '../files/host-files.ts';
-import { toScope } from '../files/paths.ts';
-import { runBudgetOf, userLeaseOf } from '../files/run-names.ts';
+import { assertScope, toUserId } from '../files/paths.ts';
+import { runBudgetOf, scopeLeaseOf } from '../files/run-names.ts';
 import { isUuid } from '../ids/ids.ts';
 import { assertSchema, compileSchema } from '../schemas/validate.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
@@ -123,7 +123,8 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     models: deps.models,
     memory: Object.freeze({
       ...readMemory(deps.storage),
-      checkWrites: (write) => deps.files.checkWrites(write),
+      checkWrites: ({ scope, actor }) =>
+        deps.files.checkWrites({ userId: toUserId(scope), actor, scopes: [scope] }),
       history: pluginHistory(plugin, deps),
       async logReads(files, options) {
         checkRunId(options.runId);
@@ -363,8 +364,11 @@ function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns 
   const store = deps.storage.runs?.of(name);
   if (store === undefined) return null;
   return Object.freeze({
-    create: ({ id, userId }) => toNewRun({ id, userId, plugin: name, createdAt: deps.now() }),
-    userLease: (userId) => userLeaseOf(name, userId),
+    create: ({ id, scope }) => toNewRun({ id, scope, plugin: name, createdAt: deps.now() }),
+    scopeLease(scope) {
+      assertScope(scope);
+      return scopeLeaseOf(name, scope);
+    },
     budget: runBudgetOf,
     user: (scope) => store.user(scope),
     changedUsers: (page) => store.changedUsers(page),
@@ -380,18 +384,10 @@ function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns 
   } satisfies PluginRuns);
 }
 
-function toNewRun(run: {
-  id: string;
-  userId: string;
-  plugin: string;
-  createdAt: number;
-}): RunRecord {
-  const { id, userId, plugin, createdAt } = run;
+function toNewRun(run: Pick<RunRecord, 'id' | 'scope' | 'plugin' | 'createdAt'>): RunRecord {
+  assertScope(run.scope);
   return {
-    id,
-    plugin,
-    scope: toScope({ userId: userId }),
-    createdAt,
+    ...run,
     origin: 'manual',
     mode: 'auto',
     dryRun: false,
@@ -420,15 +416,16 @@ function toNewRun(run: {
 
 /** A root of its own: a plugin's run belongs to no tool call. */
 function startRun(
-  { name, runId, userId, actor }: TracedRun,
+  { name, runId, scope, actor }: TracedRun,
   deps: PluginHostDependencies,
 ): RunTrace {
+  assertScope(scope);
   const root = new RootTrace({
     ids: deps.ids,
     kind: 'dream.run',
     name,
-    scope: toScope({ userId: userId }),
-    userId,
+    scope,
+    userId: toUserId(scope),
     tool: null,
     actor,
     toolCallId: runId,

@@ -1,5 +1,13 @@
 import Type, { type Static } from 'typebox';
-import { count, nullable, physicalPathSchema, strictObject, text, timeSchema } from './shapes.ts';
+import {
+  count,
+  nullable,
+  ownerFields,
+  physicalPathSchema,
+  strictObject,
+  text,
+  timeSchema,
+} from './shapes.ts';
 import { ConflictOptions, RevertedFile } from './revisions.ts';
 
 /** The states of a dream run: `queued` → `running` → `completed`, `failed` or `canceled`. */
@@ -60,7 +68,7 @@ export const OPERATION_STATUSES = [
 ] as const;
 
 const line = strictObject({
-  path: text('Physical path; what the model named, where that is no file of the user.'),
+  path: text('Physical path; what the model named, where that is no file of that memory.'),
   line: nullable(Type.Integer({ minimum: 0 }), { description: 'Its number when the run read it.' }),
   heading: nullable(text('The headings and list items above it, outermost first.')),
   text: Type.String(),
@@ -108,7 +116,7 @@ export type AdminDreamOperation = Static<typeof AdminDreamOperation>;
 /** A run as lists show it. */
 export const AdminDreamRun = strictObject({
   id: Type.String(),
-  userId: Type.String(),
+  ...ownerFields,
   origin: Type.Enum(['schedule', 'manual']),
   dryRun: Type.Boolean(),
   mode: Type.Enum(['auto', 'review']),

@@ -347,13 +347,13 @@ export type RevertRequest = Static<typeof RevertRequest>;
  * file; or the lines that have a text.
  */
 export const RevertSelection = strictObject({
-  runId: Type.Optional(text('All writes of this dream run, in the memory of its user.')),
+  runId: Type.Optional(text('All writes of this dream run, in the memory of its user or space.')),
   toolCallId: Type.Optional(text('All writes of this tool call.')),
   actor: Type.Optional(text('What this actor wrote since a time.')),
   since: Type.Optional(requestTime('Inclusive; required with actor.')),
   until: Type.Optional(requestTime('Exclusive; only with actor.')),
   userId: Type.Optional(
-    text('Only in the memory of this user. With runId, default the user of the run.'),
+    text('Only in the memory of this user. With runId, default that of the run.'),
   ),
   spaceId: Type.Optional(text('Only in the memory of this space.')),
   revisionIds: Type.Optional(

@@ -2,7 +2,7 @@ import type { Plugin } from '../contracts/plugin.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { HostStores } from '../contracts/stores.ts';
 import { MemoryError } from '../errors.ts';
-import { toUserId } from '../files/paths.ts';
+import { toOwner } from '../files/paths.ts';
 import { unifiedDiff } from '../history/delta/unified-diff.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { createPluginHost, type HostHistory, type PluginHooks } from '../host/host.ts';
@@ -135,9 +135,10 @@ function toPluginHistory(revisions: Revisions): HostHistory {
     lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
     ofRun: (scope, runId) => revisions.ofRun(scope, runId),
     async revertRun(scope, runId, { caller, except, onConflict, resolutions, ...options }) {
+      const { userId, spaceId } = toOwner(scope);
       const selection = {
         runId,
-        userId: toUserId(scope) ?? '',
+        ...(userId === null ? { spaceId: spaceId ?? '' } : { userId }),
         ...(onConflict !== undefined && { onConflict }),
         ...(resolutions !== undefined && { resolutions }),
       };

@@ -1,7 +1,7 @@
 import { findLineEnd, withLineEnds } from '../../core/files/line-ends.ts';
 
-/** The user's log of dreaming. */
-export const DREAM_LOG = 'user/dream-log.md';
+/** The log of dreaming, inside the scope that it tells of. */
+export const DREAM_LOG = 'dream-log.md';
 /**
  * The most bytes of the log: the oldest entries are removed beyond that. It holds hundreds of entries,
  * and is a quarter of the default size limit of a file.

@@ -1,11 +1,12 @@
 import type { RunUser } from '../../core/contracts/runs.ts';
-import { ownerOf } from '../../core/plugin.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import type { DreamSettings } from './settings.ts';
 
-/** Why no run begins for a user at the next tick. */
+/** Why no run begins for a user or a space at the next tick. */
 export const SKIP_REASONS = [
   'disabled',
+  'archived',
   'paused',
   'frozen',
   'no_change',
@@ -26,17 +27,18 @@ export interface Circumstances {
   hasModel: boolean;
   /** The model failed several times in a row, so that no run begins for a while. */
   isModelResting: boolean;
-  /** Whether an operator has stopped what dreams write for a user. */
-  isFrozen(userId: string): boolean;
+  /** Whether an operator has stopped what dreams write in a memory. */
+  isFrozen(scope: ScopeKey): boolean;
 }
 
 /** `null` if a run begins for the user at the next tick, else the first reason against it. */
 export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReason | null {
   const { settings, now, hasModel, isModelResting } = circumstances;
   const { record } = user;
-  if (!settings.dream_enabled) return 'disabled';
+  if (!settings.dream_enabled || !user.dream) return 'disabled';
+  if (user.archivedAt !== null) return 'archived';
   if (record?.paused === true) return 'paused';
-  if (circumstances.isFrozen(ownerOf(user.scope))) return 'frozen';
+  if (circumstances.isFrozen(user.scope)) return 'frozen';
   if (!hasChanged(user)) return hasOtherWrites(user) ? 'excluded_only' : 'no_change';
   const quietSince = user.lastQualifyingAt ?? 0;
   if (now - quietSince < settings.dream_grace_period_minutes * 60_000) return 'grace';

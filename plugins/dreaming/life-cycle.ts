@@ -2,6 +2,7 @@ import type { RunRecord, RunUserRecord } from '../../core/contracts/runs.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { backoffMs } from './backoff.ts';
+import { toVirtualPath } from '../../core/plugin.ts';
 import { DREAM_LOG } from './dream-log.ts';
 import {
   detailsOf,
@@ -322,7 +323,8 @@ function withWritten(run: RunRecord, written: WrittenOperations): RunRecord {
   });
   const all = [...new Set([...details.written, ...paths])];
   const put: RunDetails = { ...details, operations, written: all };
-  const filesTouched = all.filter((path) => path !== DREAM_LOG).length;
+  const log = toVirtualPath({ scope: run.scope, path: DREAM_LOG });
+  const filesTouched = all.filter((path) => path !== log).length;
   return { ...withDetails(run, put), filesTouched, writes: run.writes + paths.length };
 }
 

@@ -27,7 +27,7 @@ import type { DreamSettings } from './settings.ts';
 import { type SnapshotFile, takeSnapshot, type TakenSnapshot } from './snapshot.ts';
 import { estimateTokens, limitReply } from '../../core/edits/prompt-budget.ts';
 import { planReply, planTokens, tokensLeft } from './tokens.ts';
-import { belowUser } from '../../core/plugin.ts';
+import { labelOf, virtualHomeOf } from '../../core/plugin.ts';
 
 /** What a run proposes, before anything is written. */
 export interface Proposal {
@@ -93,7 +93,7 @@ export async function propose(
   const reply = await askModel(
     host.models.model,
     {
-      system: systemPrompt(standing.model),
+      system: systemPrompt(standing.model, run.scope),
       prompt: toPrompt(memory.files, prompt),
       schema: REPLY_SCHEMA,
       maxTokens: tokens.reply,
@@ -101,7 +101,7 @@ export async function propose(
     { run, meter, signal: run.stopping.signal },
   );
   checkStop(run);
-  const parsed = parseEdits(reply.text, DREAM_KINDS, memory.files);
+  const parsed = parseEdits(reply.text, DREAM_KINDS, memory);
   if (parsed === null) {
     const isJson = parseReply(reply.text) !== undefined;
     throw createProviderError(
@@ -176,23 +176,27 @@ function toRunOperation(
 /** Reads memory within the tokens that there are, with the date of each line. */
 async function readSnapshot(
   { host }: RunContext,
-  { scope, userId, id, trace }: ActiveRun,
+  { scope, id, trace }: ActiveRun,
   { user, isAsked }: ProposeRequest,
   maxTokens: number,
 ): Promise<{ snapshot: TakenSnapshot; memory: EditedMemory }> {
+  const home = virtualHomeOf(scope);
   const reading = trace.start('db.read', 'snapshot');
   const snapshot = await takeSnapshot(host, scope, { record: user, maxTokens, isAsked });
   const files: SnapshotFile[] = [];
   for (const file of snapshot.shown) {
-    const { version, times } = await host.memory.history.lineTimes(scope, belowUser(file.path));
+    const { version, times } = await host.memory.history.lineTimes(
+      scope,
+      file.path.slice(home.length),
+    );
     // If the file was written in between, these are the times of other lines.
     files.push(version === file.version ? { ...file, times } : file);
   }
   reading.end({ files: files.length });
   await host.memory.logReads(
     files.map(({ path, fileNo, revisionId, version, content, shown }) => ({
-      userId,
-      path: belowUser(path),
+      scope,
+      path: path.slice(home.length),
       fileNo,
       revisionId,
       version,
@@ -203,7 +207,7 @@ async function readSnapshot(
     })),
     { actor: ACTOR, runId: id, trace },
   );
-  return { snapshot, memory: { files: nameLines(files), paths: snapshot.paths } };
+  return { snapshot, memory: { home, files: nameLines(files), paths: snapshot.paths } };
 }
 
 /** Keys of proposals that wait in an earlier run, or that a person rejected. */
@@ -280,7 +284,7 @@ const VERIFIER_SHARE = 0.75;
 
 async function toMark(
   { host }: RunContext,
-  { userId }: ActiveRun,
+  { scope }: ActiveRun,
   {
     purpose,
     memory,
@@ -291,7 +295,7 @@ async function toMark(
     operations?: readonly ExaminedOperation[];
   },
 ): Promise<PromptText> {
-  return createFence(await host.models.fenceKey(), { userId, purpose }, [
+  return createFence(await host.models.fenceKey(), { userId: labelOf(scope), purpose }, [
     ...memory.paths,
     ...memory.files.map(({ content }) => content),
     JSON.stringify(operations),

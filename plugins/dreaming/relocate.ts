@@ -2,7 +2,7 @@ import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { toBare } from '../../core/edits/loose-text.ts';
 import type { LineRef } from '../../core/edits/operations.ts';
-import { belowUser, isUserPath, toUserPath } from '../../core/plugin.ts';
+import { virtualHomeOf } from '../../core/plugin.ts';
 import type { RunOperation } from './operations.ts';
 
 /** When operations were made, and of which versions of the files. */
@@ -42,9 +42,10 @@ async function findPlaces(
   { scope, since, versions }: OperationsAt,
   operations: readonly RunOperation[],
 ): Promise<Places> {
+  const home = virtualHomeOf(scope);
   const linesOf = new Map<string, Map<string, Line>>();
   const note = (path: string, line: Line | null) => {
-    if (!isUserPath(path)) return;
+    if (!path.startsWith(home)) return;
     const lines = linesOf.get(path) ?? new Map<string, Line>();
     if (line !== null) lines.set(keyOf(line), line);
     linesOf.set(path, lines);
@@ -59,15 +60,15 @@ async function findPlaces(
   const found = new Map<string, { path: string; line: number | null } | null>();
   for (const [path, lines] of linesOf) {
     const named = [...lines.values()];
-    const followed = await host.memory.history.follow(scope, belowUser(path), {
+    const followed = await host.memory.history.follow(scope, path.slice(home.length), {
       version: versions[path] ?? null,
       since,
       lines: named.map(({ line, text }) => ({ line, text })),
     });
-    files.set(path, toUserPath(followed.path));
+    files.set(path, `${home}${followed.path}`);
     for (const [at, one] of named.entries()) {
       const place = followed.lines[at] ?? null;
-      found.set(keyOf(one), place && { path: toUserPath(place.path), line: place.line });
+      found.set(keyOf(one), place && { path: `${home}${place.path}`, line: place.line });
     }
   }
   return { ofFile: (path) => files.get(path) ?? path, ofLine: (line) => found.get(keyOf(line)) };

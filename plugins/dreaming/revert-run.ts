@@ -2,7 +2,7 @@ import type { RevertedFile, RevertRequest } from '../../core/contracts/admin.ts'
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { toPhysicalPath, belowUser } from '../../core/plugin.ts';
+import { toPhysicalPath, toVirtualPath } from '../../core/plugin.ts';
 import { DREAM_LOG, hasRevert, toLogged } from './dream-log.ts';
 import { assertState, toReverted } from './life-cycle.ts';
 import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
@@ -73,11 +73,11 @@ export async function revertRun(
   }
   const links = operations.filter(isApplied).flatMap(toLinks);
   const touched = [...new Set(operations.filter(isApplied).flatMap(pathsOf))];
-  const logPath = toPhysicalPath({ scope: run.scope, path: belowUser(DREAM_LOG) });
+  const logPath = toPhysicalPath({ scope: run.scope, path: DREAM_LOG });
   const toFiles = (found: readonly RevertedFile[]): RevertedFile[] => {
     const known = new Set(found.map(({ path }) => path));
     const pruned = touched
-      .map((path) => toPhysical(path, run.userId))
+      .map((path) => toPhysical(path, run.scope))
       .filter((path) => !known.has(path));
     return [...found, ...pruned.map((path) => ({ path, ...GONE }))];
   };
@@ -85,8 +85,8 @@ export async function revertRun(
   const found = await host.memory.history.revertRun(run.scope, run.id, {
     caller,
     links: links.map(({ from, to }) => ({
-      from: toPhysical(from, run.userId),
-      to: toPhysical(to, run.userId),
+      from: toPhysical(from, run.scope),
+      to: toPhysical(to, run.scope),
     })),
     except: [logPath],
     onConflict,
@@ -105,7 +105,7 @@ export async function revertRun(
   run.lease.noteProgress();
   const undone = found.filter(({ version }) => version !== null);
   await logRevert(host, run, {
-    undone: undone.map(({ path }) => toVirtual(path, run.userId)),
+    undone: undone.map(({ path }) => toVirtual(path, run.scope)),
     reverted,
   });
   if (ended === null) throw new MemoryError('INTERNAL', 'A revert left its run as it was.');
@@ -114,10 +114,10 @@ export async function revertRun(
 
 /** Virtual paths of the files that were reverted, and of those that stay. */
 function outcomeOf(
-  { userId }: ActiveRun,
+  { scope }: ActiveRun,
   files: readonly RevertedFile[],
 ): { reverted: ReadonlySet<string>; left: ReadonlySet<string> } {
-  const toPath = ({ path }: RevertedFile) => toVirtual(path, userId);
+  const toPath = ({ path }: RevertedFile) => toVirtual(path, scope);
   return {
     left: new Set(files.filter(isLeft).map(toPath)),
     reverted: new Set(files.filter((file) => !isLeft(file)).map(toPath)),
@@ -157,7 +157,7 @@ async function logRevert(
     files: paths.map((path) => ({ path, what: 'reverted' })),
   };
   for (let tries = 1; ; tries += 1) {
-    const log = await host.memory.read(run.scope, belowUser(DREAM_LOG));
+    const log = await host.memory.read(run.scope, DREAM_LOG);
     if (undone.length === 0 && hasRevert(log?.content ?? '', run.id)) return;
     const content = toLogged(log?.content ?? null, entry, host.settings.maxFileBytes);
     if (content === null) return;
@@ -165,8 +165,8 @@ async function logRevert(
       await host.write(
         [
           {
-            userId: run.userId,
-            path: DREAM_LOG,
+            scope: run.scope,
+            path: toVirtualPath({ scope: run.scope, path: DREAM_LOG }),
             content,
             ifVersion: log?.version ?? 0,
             reason: 'Entry of a reverted dream run.',

@@ -12,15 +12,14 @@ import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { claimLease, type RenewedLease } from './lease.ts';
 import type { Semaphore } from './semaphore.ts';
 import { startRunTrace, type RunTraceName } from './trace.ts';
-import { ownerOf } from '../../core/plugin.ts';
 
 /** Who reads and writes in a run. */
 export const ACTOR = 'dream-agent';
 
-/** Whether an operator has stopped what dreams write for a user, as far as this instance knows. */
-export function isFrozen({ memory }: Pick<Host, 'memory'>, userId: string): boolean {
+/** Whether an operator has stopped what dreams write for a user or a space, as far as this instance knows. */
+export function isFrozen({ memory }: Pick<Host, 'memory'>, scope: ScopeKey): boolean {
   try {
-    memory.checkWrites({ userId, actor: ACTOR });
+    memory.checkWrites({ scope, actor: ACTOR });
     return false;
   } catch (error) {
     if (toMemoryError(error).code === 'WRITES_FROZEN') return true;
@@ -42,10 +41,9 @@ export interface RunContext {
   active: Map<string, ActiveRun>;
 }
 
-/** A run that this process works on, under the lease of its user. */
+/** A run that this process works on, under the lease of its user or space. */
 export interface ActiveRun {
   id: string;
-  userId: string;
   scope: ScopeKey;
   lease: RenewedLease;
   /** The observation event of the work on the run. */
@@ -72,7 +70,7 @@ export class Stopped extends Error {
 }
 
 /**
- * Works on a run under the lease of its user: nobody else works on a run of that user meanwhile.
+ * Works on a run under the lease of its user or space: nobody else works on a run of that memory meanwhile.
  *
  * @throws MemoryError `DREAM_RUNNING` while somebody does, also another instance; `SHUTTING_DOWN`
  * once the service ends.
@@ -84,7 +82,7 @@ export async function withRunLease<T>(
   work: (run: ActiveRun) => Promise<T>,
 ): Promise<T> {
   assertOpen(context);
-  const lease = await claimLease(context.host, context.dreams.userLease(ownerOf(scope)));
+  const lease = await claimLease(context.host, context.dreams.scopeLease(scope));
   if (lease === null) throw new MemoryError('DREAM_RUNNING');
   const run = toActiveRun(context, { id, scope }, { lease, name });
   context.active.set(id, run);
@@ -114,13 +112,12 @@ export function toActiveRun(
   { id, scope }: Pick<RunRecord, 'id' | 'scope'>,
   { lease, name }: { lease: RenewedLease; name: RunTraceName },
 ): ActiveRun {
-  const userId = ownerOf(scope);
-  const trace = startRunTrace(host, { id, userId }, name);
+  const trace = startRunTrace(host, { id, scope }, name);
   const stopping = new AbortController();
   const stop = () => stopping.abort(new Stopped('lease_lost'));
   if (lease.signal.aborted) stop();
   else lease.signal.addEventListener('abort', stop, { once: true });
-  return { id, userId, scope, lease, trace, stopping };
+  return { id, scope, lease, trace, stopping };
 }
 
 /** Records the observation event of a run, with the counts of its row. */

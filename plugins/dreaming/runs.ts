@@ -1,4 +1,4 @@
-import type { RunRecord, RunUserRecord } from '../../core/contracts/runs.ts';
+import type { RunRecord, RunUser, RunUserRecord } from '../../core/contracts/runs.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, readAfterWrite, toMemoryError } from '../../core/errors.ts';
@@ -23,18 +23,18 @@ import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
-import { ownerOf, toScope } from '../../core/plugin.ts';
+import { labelOf, spaceNotFound, toOwner } from '../../core/plugin.ts';
 
 /** Executes the runs of this process, and carries out what people decide about any run. */
 export interface Runs {
-  /** Begins a run and resolves when it has ended; with `null` if the user is not due any more. */
-  schedule(userId: string, settings: DreamSettings): Promise<RunRecord | null>;
+  /** Begins a run and resolves when it has ended; with `null` if the memory is not due any more. */
+  schedule(scope: ScopeKey, settings: DreamSettings): Promise<RunRecord | null>;
   /**
    * Begins a run that a person asked for. Resolves once it is queued, before it ends. While writes are
    * stopped, it throws `WRITES_FROZEN`; a dry run is allowed.
    */
   request(
-    userId: string,
+    scope: ScopeKey,
     options: { dryRun: boolean; settings: DreamSettings; caller: AuditCaller },
   ): Promise<RunRecord>;
   /** Applies or rejects operations of a run. */
@@ -95,19 +95,20 @@ export function createRuns(
   }
 
   return {
-    async schedule(userId, settings) {
+    async schedule(scope, settings) {
       const options = { origin: 'schedule', dryRun: false, settings, caller: null } as const;
-      const { run } = (await beginRun(context, userId, options)) ?? {};
+      const { run } = (await beginRun(context, scope, options)) ?? {};
       if (run === undefined) return null;
       await track(run.id, executeRun(context, run, settings));
       return await dreams.run(run.id);
     },
 
-    async request(userId, { dryRun, settings, caller }) {
+    async request(scope, { dryRun, settings, caller }) {
       if (host.models.model === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
-      if (!dryRun) host.memory.checkWrites({ userId, actor: ACTOR });
+      assertMayDream(scope, await dreams.user(scope), { dryRun });
+      if (!dryRun) host.memory.checkWrites({ scope, actor: ACTOR });
       const options = { origin: 'manual', dryRun, settings, caller } as const;
-      const begun = await beginRun(context, userId, options);
+      const begun = await beginRun(context, scope, options);
       if (begun === null) throw new MemoryError('DREAM_RUNNING');
       void track(begun.run.id, executeRun(context, begun.run, settings));
       return begun.row;
@@ -155,14 +156,37 @@ export function createRuns(
 }
 
 /**
- * Queues a run of a user, under the user's lease. Returns `null` where another instance has the lease,
- * or where the user is not due any more.
+ * A person may ask for a run while dreaming is switched off, but what the settings of a space say holds for
+ * everybody: without `dream` no text of it goes to a model.
+ */
+function assertMayDream(
+  scope: ScopeKey,
+  space: RunUser | null,
+  { dryRun }: { dryRun: boolean },
+): void {
+  const { spaceId } = toOwner(scope);
+  if (spaceId === null) return;
+  if (space === null) throw spaceNotFound(scope);
+  if (!space.dream) {
+    throw new MemoryError('RUN_STATE', `Dreaming is off for the space ${spaceId}.`, {
+      details: { spaceId, reason: 'disabled' },
+    });
+  }
+  if (space.archivedAt === null || dryRun) return;
+  throw new MemoryError('READ_ONLY_SCOPE', `The space ${spaceId} is archived.`, {
+    details: { spaceId, reason: 'archived' },
+  });
+}
+
+/**
+ * Queues a run of a user or a space, under its lease. Returns `null` where another instance has the lease,
+ * or where it is not due any more.
  *
  * @throws MemoryError `QUOTA_EXCEEDED` when the user's tokens of the day are used up.
  */
 async function beginRun(
   context: RunContext,
-  userId: string,
+  scope: ScopeKey,
   options: {
     origin: RunRecord['origin'];
     dryRun: boolean;
@@ -173,9 +197,8 @@ async function beginRun(
   const { origin, dryRun, settings, caller } = options;
   const { host, dreams, breaker, active } = context;
   assertOpen(context);
-  const scope = toScope({ userId: userId });
   const patienceMs = settings.dream_run_timeout_seconds * 1_000;
-  const lease = await claimLease(host, dreams.userLease(userId), { patienceMs });
+  const lease = await claimLease(host, dreams.scopeLease(scope), { patienceMs });
   if (lease === null) return null;
   try {
     await recoverUser(context, scope, lease);
@@ -189,7 +212,7 @@ async function beginRun(
         now,
         hasModel: host.models.model !== null,
         isModelResting,
-        isFrozen: (id: string) => isFrozen(host, id),
+        isFrozen: (one: ScopeKey) => isFrozen(host, one),
       };
       if (user === null || judgeUser(user, circumstances) !== null) {
         await lease.release();
@@ -197,7 +220,7 @@ async function beginRun(
       }
     } else if (tokensLeft(user?.record ?? null, settings, now) < MIN_RUN_TOKENS) {
       const limit = 'dream_max_tokens_per_user_day';
-      throw new MemoryError('QUOTA_EXCEEDED', 'The user’s tokens of this day are used up.', {
+      throw new MemoryError('QUOTA_EXCEEDED', 'The tokens of this day are used up.', {
         details: { limit, max: settings[limit] },
       });
     }
@@ -205,11 +228,11 @@ async function beginRun(
     const { name, fence } = lease;
     const request = { scope, runId: id, lease: { name, fence } };
     const row = await dreams.update(request, ({ user: record }) => {
-      const created = dreams.create({ id, userId });
+      const created = dreams.create({ id, scope });
       const run = toQueued(created, { origin, dryRun, settings, now, fence });
       const begun = { status: 'queued', runId: id, runs: record.runs + 1, fence } as const;
       const next: RunUserRecord = { ...record, ...begun };
-      const audit = { action: 'dream.run', target: userId, details: { runId: id, dryRun } };
+      const audit = { action: 'dream.run', target: labelOf(scope), details: { runId: id, dryRun } };
       return {
         result: run,
         run,
@@ -253,7 +276,7 @@ async function recoverRuns(context: RunContext): Promise<void> {
 }
 
 /**
- * Ends the runs of a user that nobody works on. Without a lease it claims one, and leaves them if
+ * Ends the runs of a user or a space that nobody works on. Without a lease it claims one, and leaves them if
  * somebody else has it.
  */
 async function recoverUser(
@@ -262,7 +285,7 @@ async function recoverUser(
   held: RenewedLease | null,
 ): Promise<void> {
   const { host, dreams, active } = context;
-  const lease = held ?? (await claimLease(host, dreams.userLease(ownerOf(scope))));
+  const lease = held ?? (await claimLease(host, dreams.scopeLease(scope)));
   if (lease === null) return;
   try {
     const { items } = await dreams.listRuns(

@@ -17,7 +17,7 @@ import {
   type ReadingPlace,
 } from './snapshot-order.ts';
 import { estimateTokens } from '../../core/edits/prompt-budget.ts';
-import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
+import { toVirtualPath, virtualHomeOf } from '../../core/plugin.ts';
 
 /** Files of a page of the list, which is also the most that a run shows. */
 const PAGE = 500;
@@ -44,11 +44,11 @@ export interface ShownPart {
   toLine: number;
 }
 
-/** What a run reads of a user's memory at its beginning. */
+/** What a run reads of a memory at its beginning. */
 export interface TakenSnapshot {
   /** In the order in which they were chosen. */
   shown: readonly SnapshotFile[];
-  /** Virtual paths of all files of the user. */
+  /** Virtual paths of all files of that memory. */
   paths: ReadonlySet<string>;
   /** Virtual paths of files that changed since the last run, or that it had no room for. */
   changed: ReadonlySet<string>;
@@ -93,6 +93,8 @@ export async function takeSnapshot(
   const qualifyingAt = user?.lastQualifyingAt ?? null;
   // Another write of this millisecond may come after the snapshot.
   const seenUntil = host.now() - 1;
+  const home = virtualHomeOf(scope);
+  const toVirtual = (path: string) => `${home}${path}`;
   const listed = await listAll(host, scope);
   const candidates = listed.filter(({ path }) => !isExcludedFromDreams(path));
   const byPath = new Map(candidates.map((file) => [file.path, file]));
@@ -130,8 +132,8 @@ export async function takeSnapshot(
   // Without anything new to show, the model is not asked.
   if (changedShown.length > 0 || isAsked || isDue) {
     const linked = changedShown.flatMap((file) => findLinks(file.content, file.path));
-    for (const link of [toUserPath(INDEX), ...linked]) {
-      const file = isUserPath(link) ? byPath.get(belowUser(link)) : undefined;
+    for (const link of [toVirtual(INDEX), ...linked]) {
+      const file = link.startsWith(home) ? byPath.get(link.slice(home.length)) : undefined;
       if (file !== undefined) await reader.show(file);
     }
     next.waited = rotation.length === 0 ? 0 : place.waited + 1;
@@ -149,8 +151,8 @@ export async function takeSnapshot(
   const isHeld = isPending && changedShown.length > 0 && seen !== null;
   return {
     shown,
-    paths: new Set(listed.map(({ path }) => toUserPath(path))),
-    changed: new Set(changed.map(({ path }) => toUserPath(path))),
+    paths: new Set(listed.map(({ path }) => toVirtual(path))),
+    changed: new Set(changed.map(({ path }) => toVirtual(path))),
     watermark: isHeld ? seen - 1 : seen,
     reviewCursor: formatPlace({ ...next, ...part }),
     leftOut,
@@ -202,7 +204,7 @@ class SnapshotReader {
     if (known !== undefined) return known;
     const outcome = await this.#tryToShow(listed);
     this.#outcomes.set(listed.path, outcome);
-    if (!outcome.isComplete) this.leftOut.push(toUserPath(listed.path));
+    if (!outcome.isComplete) this.leftOut.push(this.#toVirtual(listed.path));
     return outcome;
   }
 
@@ -212,7 +214,7 @@ class SnapshotReader {
     if (read === null || read.content === null) return PASSED;
     const { version, fileNo, latestRevisionId: revisionId, content } = read;
     if (isNeverDreamed(content)) return PASSED;
-    const file = { path: toUserPath(path), version, fileNo, revisionId, content };
+    const file = { path: this.#toVirtual(path), version, fileNo, revisionId, content };
     const lines: string[] = [];
     for (const line of listNumbered(file, 'UTC')) {
       lines.push(line);
@@ -258,6 +260,10 @@ class SnapshotReader {
     this.parts.push({ path: file.path, fromLine: from, toLine: last });
     const cost = costOf(lines.filter((_line, at) => shown.has(at + 1)));
     return { ...this.#add({ ...file, shown }, cost), isComplete, isPart: !isComplete };
+  }
+
+  #toVirtual(path: string): string {
+    return toVirtualPath({ scope: this.#scope, path });
   }
 
   #add(file: SnapshotFile, cost: number): Outcome {

@@ -1,7 +1,7 @@
 import type { Host, PluginRuns } from '../../core/contracts/plugin.ts';
 import type { RunUser } from '../../core/contracts/runs.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import { ownerOf } from '../../core/plugin.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { CircuitBreaker } from '../../core/providers/circuit-breaker.ts';
 import { judgeUser, type SkipReason } from './eligibility.ts';
 import { claimLease, type RenewedLease } from './lease.ts';
@@ -14,13 +14,13 @@ const PAGE = 200;
 
 /** The result of a tick. */
 export interface TickReport {
-  /** Why the tick looked at no user; `null` if it did. */
+  /** Why the tick looked at nobody; `null` if it did. */
   skipped: 'disabled' | 'another_instance' | 'model_not_configured' | null;
-  /** Users with changes. */
+  /** Users and spaces with changes. */
   changed: number;
   /** Runs that were begun. */
   runs: number;
-  /** Users with changes for whom no run began, by reason. */
+  /** Users and spaces with changes for which no run began, by reason. */
   reasons: Partial<Record<SkipReason, number>>;
 }
 
@@ -35,7 +35,7 @@ export interface TickParts {
   isStopping(): boolean;
 }
 
-/** Makes the work of a tick: it begins runs of the users that are due, and resolves when they have ended. */
+/** Makes the work of a tick: it begins runs of the users and spaces that are due, and resolves when they have ended. */
 export function createTick(parts: TickParts): () => Promise<TickReport> {
   const { host, runs } = parts;
   let isStandingBy = false;
@@ -78,7 +78,7 @@ export function createTick(parts: TickParts): () => Promise<TickReport> {
   };
 }
 
-/** Goes through the users with changes, with as many runs at once as the settings allow. */
+/** Goes through the users and spaces with changes, with as many runs at once as the settings allow. */
 async function dreamAll(
   parts: TickParts,
   settings: DreamSettings,
@@ -100,7 +100,7 @@ async function dreamAll(
         report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;
         continue;
       }
-      const work = dreamOne(parts, settings, report, ownerOf(user.scope)).finally(() => {
+      const work = dreamOne(parts, settings, report, user.scope).finally(() => {
         noteProgress();
         running.delete(work);
       });
@@ -118,7 +118,7 @@ function judge({ host, breaker }: TickParts, settings: DreamSettings, user: RunU
     now: host.now(),
     hasModel: true,
     isModelResting: breaker.pauseMs > 0,
-    isFrozen: (userId) => isFrozen(host, userId),
+    isFrozen: (scope) => isFrozen(host, scope),
   });
 }
 
@@ -126,10 +126,10 @@ async function dreamOne(
   { host, runs }: TickParts,
   settings: DreamSettings,
   report: TickReport,
-  userId: string,
+  scope: ScopeKey,
 ): Promise<void> {
   try {
-    const run = await runs.schedule(userId, settings);
+    const run = await runs.schedule(scope, settings);
     if (run === null) report.reasons.in_flight = (report.reasons.in_flight ?? 0) + 1;
     else report.runs += 1;
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
+import type { RunRecord } from '../../core/contracts/runs.ts';
 
 /** The events of a run: itself, and what is done with it later. */
 export type RunTraceName = 'dream.run' | 'dream.apply' | 'dream.recover' | 'dream.revert';
@@ -6,9 +7,9 @@ export type RunTraceName = 'dream.run' | 'dream.apply' | 'dream.recover' | 'drea
 /** Begins an event of a run. */
 export function startRunTrace(
   host: Pick<Host, 'trace'>,
-  { id, userId }: { id: string; userId: string },
+  { id, scope }: Pick<RunRecord, 'id' | 'scope'>,
   name: RunTraceName,
 ): RunTrace {
   const actor = name === 'dream.revert' ? 'admin' : 'dream-agent';
-  return host.trace({ name, runId: id, userId, actor });
+  return host.trace({ name, runId: id, scope, actor });
 }

@@ -1,3 +1,4 @@
+import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { RunListing, RunRecord, RunUser } from '../../core/contracts/runs.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { LineView } from '../../core/edits/views.ts';
@@ -11,14 +12,20 @@ import { judgeUser, type Circumstances } from './eligibility.ts';
 import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operations.ts';
 import type { AdminDreamUser } from './routes/answers.ts';
 import { isRunsWrite } from './write.ts';
-import { ownerOf, toUserPath, isUserPath, belowUser, userFolder } from '../../core/plugin.ts';
+import {
+  homeOf,
+  toOwner,
+  toPhysicalPath,
+  toVirtualPath,
+  virtualHomeOf,
+} from '../../core/plugin.ts';
 
-/** A user as the admin API shows it. */
+/** A user or a space as the admin API shows it. */
 export function toUserView(user: RunUser, circumstances: Circumstances): AdminDreamUser {
   const { record } = user;
   const skipReason = judgeUser(user, circumstances);
   return {
-    userId: ownerOf(user.scope),
+    ...toOwner(user.scope),
     status: record?.status ?? null,
     paused: record?.paused ?? false,
     eligible: skipReason === null,
@@ -41,7 +48,7 @@ export function toRunView(run: RunListing): AdminDreamRun {
   const { id, scope, origin, dryRun, mode, state, outcome, errorCode, errorMessage } = run;
   return {
     id,
-    userId: ownerOf(scope),
+    ...toOwner(scope),
     origin,
     dryRun,
     mode,
@@ -70,18 +77,20 @@ export async function toRunDetail(
   run: RunRecord,
 ): Promise<AdminDreamRunDetail> {
   const details = detailsOf(run);
-  const userId = ownerOf(run.scope);
-  const revisions = await host.memory.history.ofRun(run.scope, run.id);
+  const { scope } = run;
+  const revisions = await host.memory.history.ofRun(scope, run.id);
   const files = new Map<string, AdminDreamRunDetail['files'][number]>();
   for (const { revision, contents } of revisions.filter(isRunsWrite)) {
-    const path = `${userFolder(userId)}${revision.path}`;
+    const path = toPhysicalPath({ scope, path: revision.path });
     // Made from the revision, so that a redacted one shows nothing.
     const diff =
       contents === null ? null : host.memory.history.diff(contents.before, contents.after, path);
     const earlier = files.get(path)?.diff;
     files.set(path, {
       path,
-      status: details.reverted.includes(toUserPath(revision.path)) ? 'reverted' : 'applied',
+      status: details.reverted.includes(toVirtualPath({ scope, path: revision.path }))
+        ? 'reverted'
+        : 'applied',
       version: revision.version,
       diff: typeof earlier === 'string' && diff !== null ? `${earlier}\n${diff}` : diff,
     });
@@ -94,14 +103,14 @@ export async function toRunDetail(
     verifier: details.verifier,
     traceId: details.traceId,
     files: [...files.values()],
-    leftOut: details.leftOut.map((path) => toPhysical(path, userId)),
+    leftOut: details.leftOut.map((path) => toPhysical(path, scope)),
     shownInParts: details.parts.map(({ path, ...lines }) => ({
-      path: toPhysical(path, userId),
+      path: toPhysical(path, scope),
       ...lines,
     })),
     revisions: revisions.map(({ revision }) => ({
       id: revision.id,
-      path: `${userFolder(userId)}${revision.path}`,
+      path: toPhysicalPath({ scope, path: revision.path }),
       version: revision.version,
       action: revision.action,
       at: toTime(revision.at),
@@ -110,11 +119,11 @@ export async function toRunDetail(
 }
 
 function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation {
-  const userId = ownerOf(run.scope);
+  const { scope } = run;
   const { operation, add, verdict, status, guard, why } = one;
   const toLines = (lines: readonly LineView[]) =>
     lines.map(({ path, line, heading, text, at }) => ({
-      path: toPhysical(path, userId),
+      path: toPhysical(path, scope),
       line,
       heading,
       text,
@@ -124,9 +133,9 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
     number: operation.number,
     kind: operation.kind as AdminDreamOperation['kind'],
     reason: operation.reason,
-    paths: pathsOf(one).map((path) => toPhysical(path, userId)),
+    paths: pathsOf(one).map((path) => toPhysical(path, scope)),
     remove: toLines(one.remove),
-    add: add === null ? null : { ...add, path: toPhysical(add.path, userId) },
+    add: add === null ? null : { ...add, path: toPhysical(add.path, scope) },
     sources: toLines(one.sources),
     class: one.class,
     signals: [...one.signals],
@@ -142,12 +151,13 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
 }
 
 /** `user/profile.md` → `users/alice/profile.md`; other paths are returned as they are. */
-export function toPhysical(path: string, userId: string): string {
-  return isUserPath(path) ? `${userFolder(userId)}${belowUser(path)}` : path;
+export function toPhysical(path: string, scope: ScopeKey): string {
+  const home = virtualHomeOf(scope);
+  return path.startsWith(home) ? toPhysicalPath({ scope, path: path.slice(home.length) }) : path;
 }
 
 /** The virtual path of a virtual or a physical one. */
-export function toVirtual(path: string, userId: string): string {
-  const prefix = userFolder(userId);
-  return path.startsWith(prefix) ? toUserPath(path.slice(prefix.length)) : path;
+export function toVirtual(path: string, scope: ScopeKey): string {
+  const home = homeOf(scope);
+  return path.startsWith(home) ? toVirtualPath({ scope, path: path.slice(home.length) }) : path;
 }

@@ -24,7 +24,7 @@ import {
   updateRun,
 } from './run.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
-import { toUserPath, isUserPath, belowUser } from '../../core/plugin.ts';
+import { toVirtualPath, virtualHomeOf } from '../../core/plugin.ts';
 
 /** How often a write is planned again while others write the same files. */
 const TRIES = 5;
@@ -94,7 +94,7 @@ export async function commitWrite<R>(
   }: { plan: WritePlan; states: readonly RunRecord['state'][]; end: EndWrite<R> },
 ): Promise<R> {
   const { host, dreams } = context;
-  const { userId, id, trace, lease, scope } = run;
+  const { id, trace, lease, scope } = run;
   const withoutWrite = (written: WrittenOperations) =>
     updateRun(context, run, states, (rows) => end(rows, written));
   const budget: Guard[] =
@@ -106,7 +106,7 @@ export async function commitWrite<R>(
   for (let tries = 1; planned.files.length > 0; tries += 1) {
     const files = planned.files.map(({ path, version, after }): HostWrite => {
       const reason = toReason(planned.applied, path);
-      return { userId, path, content: after, ifVersion: version, reason };
+      return { scope, path, content: after, ifVersion: version, reason };
     });
     const log = isLogged ? await toLogWrite(host, run, planned) : null;
     const outcome = toOutcome(planned);
@@ -185,7 +185,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'INVALID_CONTENT',
 ]);
 
-/** The user's memory now, with the contents of the files that operations change or rest on. */
+/** The memory of a run now, with the contents of the files that operations change or rest on. */
 export async function readMemory(
   host: Pick<Host, 'memory'>,
   scope: ScopeKey,
@@ -194,15 +194,16 @@ export async function readMemory(
   const named = operations.flatMap(({ operation: { remove, add, sources } }) =>
     [...remove, ...(add === null ? [] : [add]), ...sources].map(({ path }) => path),
   );
+  const home = virtualHomeOf(scope);
   const files: EditedFile[] = [];
   for (const path of new Set(named)) {
-    if (!isUserPath(path)) continue;
-    const read = await host.memory.read(scope, belowUser(path));
+    if (!path.startsWith(home)) continue;
+    const read = await host.memory.read(scope, path.slice(home.length));
     if (read === null || read.content === null) continue;
     const { version, content } = read;
     if (!isNeverDreamed(content)) files.push({ path, version, content });
   }
-  return { files, paths: await listPaths(host, scope) };
+  return { home, files, paths: await listPaths(host, scope) };
 }
 
 async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<Set<string>> {
@@ -214,7 +215,7 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
       after,
       limit: PAGE,
     });
-    for (const { path } of page) paths.add(toUserPath(path));
+    for (const { path } of page) paths.add(toVirtualPath({ scope, path }));
     if (page.length < PAGE) return paths;
     after = page.at(-1)?.path ?? null;
   }
@@ -227,10 +228,10 @@ export function isRunsWrite({ revision }: RunRevision): boolean {
 
 async function toLogWrite(
   host: Host,
-  { userId, scope, id }: ActiveRun,
+  { scope, id }: ActiveRun,
   { files, applied }: WritePlan,
 ): Promise<HostWrite | null> {
-  const log = await host.memory.read(scope, belowUser(DREAM_LOG));
+  const log = await host.memory.read(scope, DREAM_LOG);
   const entry = {
     runId: id,
     at: host.now(),
@@ -239,7 +240,8 @@ async function toLogWrite(
   const content = toLogged(log?.content ?? null, entry, host.settings.maxFileBytes);
   if (content === null) return null;
   const ifVersion = log?.version ?? 0;
-  return { userId, path: DREAM_LOG, content, ifVersion, reason: 'Entry of a dream run.' };
+  const path = toVirtualPath({ scope, path: DREAM_LOG });
+  return { scope, path, content, ifVersion, reason: 'Entry of a dream run.' };
 }
 
 /** `merge, 28 × reword`. */

@@ -48,7 +48,13 @@ function tidier(options: {
         await options.beforeWrite?.();
         const { unchanged } = await writeOne(
           host,
-          { userId, path: `user/${path}`, content, reason: 'tidied', ifVersion: file.version },
+          {
+            scope: `u:${userId}`,
+            path: `user/${path}`,
+            content,
+            reason: 'tidied',
+            ifVersion: file.version,
+          },
           { actor: 'dream-agent', runId, guards: [lease.guard, budget] },
         );
         if (!unchanged) writes += 1;
@@ -176,7 +182,7 @@ describe('a plugin', () => {
       const one = (n: number) =>
         writeOne(
           host as unknown as Host,
-          { userId: `user${n % 5}`, path: `user/${n}.md`, content: 'x', reason: 'race' },
+          { scope: `u:user${n % 5}`, path: `user/${n}.md`, content: 'x', reason: 'race' },
           { actor: 'dream-agent', guards },
         );
       const attempts = await Promise.allSettled(Array.from({ length: 40 }, (_, n) => one(n)));
@@ -201,13 +207,13 @@ describe('a plugin', () => {
         rejection(
           writeOne(
             host as unknown as Host,
-            { userId: 'alice', path: 'user/a.md', content: 'y', reason: 'r', ...change },
+            { scope: 'u:alice', path: 'user/a.md', content: 'y', reason: 'r', ...change },
             { actor: 'dream-agent' },
           ),
         ).then(({ code }) => code);
       expect(await attempt({ path: 'shared/a.md' })).toBe('READ_ONLY_SCOPE');
       expect(await attempt({ path: 'users/bob/a.md' })).toBe('INVALID_PATH');
-      expect(await attempt({ userId: 'bob/../alice' })).toBe('INVALID_USER_ID');
+      expect(await attempt({ scope: 'u:bob/../alice' })).toBe('INVALID_USER_ID');
       expect(await attempt({ ifVersion: 0 })).toBe('VERSION_CONFLICT');
       expect(await attempt({ content: 'a\0b' })).toBe('INVALID_CONTENT');
       expect((await core.revisions.list({})).items).toHaveLength(1);

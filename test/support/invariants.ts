@@ -3,7 +3,8 @@ import { applyDelta } from '../../core/history/delta.ts';
 import { decodeDelta } from '../../core/history/delta/codec.ts';
 import { Segment } from '../../core/search/index/segment.ts';
 import { toScopeId } from '../../core/storage/schema/scope-id.ts';
-import { DREAMING, userLeaseOf } from '../../core/files/run-names.ts';
+import { fromLabel } from '../../core/files/paths.ts';
+import { DREAMING, scopeLeaseOf } from '../../core/files/run-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
 import { encodeText, indexText } from './index-text.ts';
 import { joinLengths, readPostings, type WholeSegment } from './segments.ts';
@@ -293,7 +294,7 @@ function checkAccess(database: Database, report: Report) {
 function checkRuns(database: Database, report: Report) {
   const fences = new Map(database.leases.map(({ name, fence }) => [name, fence]));
   for (const { user_id, id, fence } of database.runs) {
-    if (fence !== null && fences.get(userLeaseOf(DREAMING, user_id)) === fence) continue;
+    if (fence !== null && fences.get(scopeLeaseOf(DREAMING, fromLabel(user_id))) === fence) continue;
     report.push({ invariant: 'I7', message: `run ${id} of ${user_id} is running past its lease` });
   }
 }

@@ -139,16 +139,19 @@ export function toIdPage({ limit, order, after }: PageRequest) {
 }
 
 /**
- * The parts that all lists of users share; the page key is the user id. Throws `INVALID_CURSOR`.
+ * The parts that all lists of users, or of spaces, share; the page key is the id. Throws `INVALID_CURSOR`.
  */
-export function toUserPage({ limit, order, after }: PageRequest) {
+export function toOwnerPage({ limit, order, after }: PageRequest, owners: 'users' | 'spaces') {
   const key = parsePageKey(after, ['string']);
+  const { from, to } = scopesFrom(owners);
   return {
     limit: checkLimit(limit),
     order,
     pick: { scope: 's.scope', scope_id: 's.scope_id' },
     key: ['scope'],
-    after: key === null ? null : [scopesFrom('users', `${key[0]}`).from],
+    after: key === null ? null : [scopesFrom(owners, `${key[0]}`).from],
+    bounds: (query: Knex.QueryBuilder) =>
+      void query.where('s.scope', '>=', from).where('s.scope', '<', to),
     isOrdered: true,
     toPageKey: (row: Row) => [ownerOf(toText(row['scope']) as ScopeKey)],
   };

@@ -1,13 +1,12 @@
+import type { Knex } from 'knex';
 import type { ScopeKey, SpaceListing, SpaceRecord } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
-import { ownerOf, ownerSql, scopesFrom } from '../../files/paths.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { READS, SPACES } from '../schema/records.ts';
 import { toText } from '../schema/rows.ts';
 import { mapTable } from '../schema/table-map.ts';
-import { lowerAscii } from './file-list.ts';
-import { checkLimit, type Filter, parsePageKey, readPage } from './page.ts';
-import { walkScopes } from './user-list.ts';
+import { readPage, toOwnerPage } from './page.ts';
+import { containIn, walkScopes } from './user-list.ts';
 
 /** Lists spaces by id, which is also the page key, or the one of a scope. */
 export async function listSpaces(
@@ -15,29 +14,13 @@ export async function listSpaces(
   { contains, scope }: { contains?: string | null; scope?: ScopeKey | null },
   page: PageRequest,
 ): Promise<PageResult<SpaceListing>> {
-  const key = parsePageKey(page.after, ['string']);
-  const filters: Filter[] = [];
-  if (typeof contains === 'string' && contains !== '') {
-    const condition = connection.dialect.containsText(ownerSql('s.scope'));
-    filters.push((query) => void query.whereRaw(condition, [lowerAscii(contains)]));
-  }
-  const { from, to } = scopesFrom('spaces');
   return await readPage(connection, {
-    limit: checkLimit(page.limit),
-    order: page.order,
-    pick: { scope: 's.scope', scope_id: 's.scope_id' },
-    key: ['scope'],
-    after: key === null ? null : [scopesFrom('spaces', `${key[0]}`).from],
-    isOrdered: true,
-    toPageKey: (row) => [ownerOf(toText(row['scope']) as ScopeKey)],
+    ...toOwnerPage(page, 'spaces'),
     walk: () => {
-      const query = walkScopes(connection).joinRaw(
-        'cross join svc_space p on p.scope_id = s.scope_id',
-      );
+      const query = walkSpaces(connection);
       return typeof scope === 'string' ? query.where('s.scope', scope) : query;
     },
-    bounds: (query) => void query.where('s.scope', '>=', from).where('s.scope', '<', to),
-    filters,
+    filters: containIn(connection, contains),
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
@@ -56,6 +39,11 @@ export async function listSpaces(
       return { ...SPACES.toRecord(row, scopeKey), ...SPACE_SCOPES.toRecord(row) };
     },
   });
+}
+
+/** Walks the scopes of spaces that exist in order, as `s`, with their settings as `p`. */
+export function walkSpaces(connection: KnexConnection): Knex.QueryBuilder {
+  return walkScopes(connection).joinRaw('cross join svc_space p on p.scope_id = s.scope_id');
 }
 
 const SPACE_SCOPES = mapTable<Omit<SpaceListing, Exclude<keyof SpaceRecord, 'scope'>>>(

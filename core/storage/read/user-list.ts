@@ -3,11 +3,11 @@ import type { ScopeKey, UserListing } from '../../contracts/records.ts';
 import type { FileStore, PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { lowerAscii } from './file-list.ts';
-import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
+import { type Filter, readPage, toOwnerPage, walkIndex } from './page.ts';
 import { READS } from '../schema/records.ts';
 import { toText } from '../schema/rows.ts';
 import { mapTable } from '../schema/table-map.ts';
-import { ownerOf, ownerSql, scopesFrom } from '../../files/paths.ts';
+import { ownerOf, ownerSql } from '../../files/paths.ts';
 
 /** Lists the users with files, by user id, which is also the page key. */
 export async function listUsers(
@@ -17,9 +17,8 @@ export async function listUsers(
 ): Promise<PageResult<UserListing>> {
   const { contains, notShownSince = null, existsSince = null } = filter;
   return await readPage(connection, {
-    ...toUserPage(page),
+    ...toOwnerPage(page, 'users'),
     walk: () => walkScopes(connection),
-    bounds: ofUsers,
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
@@ -27,7 +26,8 @@ export async function listUsers(
         .select(...USERS.select('s'), 't.reads', 't.last_read_at', 't.last_shown_at');
     },
     filters: [
-      ...haveFiles(connection, contains),
+      ...haveFiles(),
+      ...containIn(connection, contains),
       ...(notShownSince === null ? [] : [wereNotShown(notShownSince)]),
       ...(existsSince === null ? [] : [existed(existsSince)]),
     ],
@@ -67,23 +67,14 @@ export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
   return walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' });
 }
 
-/** Limits a query to scopes of users. */
-export function ofUsers(query: Knex.QueryBuilder): void {
-  const { from, to } = scopesFrom('users');
-  query.where('s.scope', '>=', from).where('s.scope', '<', to);
+/** Limits a query to scopes with files. */
+export function haveFiles(): Filter[] {
+  return [(query) => void query.where('s.files', '>', 0)];
 }
 
-/** Limits a query to users with files, and optionally to user ids that contain a text. */
-export function haveFiles(
-  connection: KnexConnection,
-  contains: string | null | undefined,
-): Filter[] {
-  const filters: Filter[] = [(query) => void query.where('s.files', '>', 0)];
-  if (typeof contains === 'string' && contains !== '') {
-    const condition = connection.dialect.containsText(ownerSql('s.scope'));
-    filters.push(
-      (query) => void query.where(connection.knex.raw(condition, [lowerAscii(contains)])),
-    );
-  }
-  return filters;
+/** Limits a query to ids that contain a text, if there is one. */
+export function containIn(connection: KnexConnection, text: string | null | undefined): Filter[] {
+  if (typeof text !== 'string' || text === '') return [];
+  const condition = connection.dialect.containsText(ownerSql('s.scope'));
+  return [(query) => void query.whereRaw(condition, [lowerAscii(text)])];
 }

@@ -1,6 +1,6 @@
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { RunKey, RunKeys, RunRecord } from '../../contracts/runs.ts';
-import { userLeaseOf } from '../../files/run-names.ts';
+import { scopeLeaseOf } from '../../files/run-names.ts';
 import { groupBy } from '../../lists/group-by.ts';
 import type { Connection } from '../dialect.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
@@ -8,11 +8,11 @@ import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { isRunOf, RUN_KEYS } from './run-rows.ts';
-import { ownerOf } from '../../files/paths.ts';
 
 /**
  * Removes the oldest runs that ended before a time, at most `limit`, with their budgets, and the
- * leases of users of whom no run is left; how many runs. Each user's runs of a plugin are one mutation.
+ * leases of users and spaces of whom no run is left; how many runs. Each one's runs of a plugin are one
+ * mutation.
  */
 export async function expireRuns(
   database: Pick<StoreDatabase, 'read' | 'mutate'>,
@@ -43,7 +43,7 @@ async function expireRunsOf(
   // harm that the lease is gone: the next one of its name begins with the database's clock, so its
   // fence is greater.
   const isLast = await database.read((connection) => areAll(connection, keys));
-  const lease = userLeaseOf(plugin, ownerOf(scope));
+  const lease = scopeLeaseOf(plugin, scope);
   return await database.mutate(
     { scopes: [scope], files: [], runs: keys, ...(isLast ? { leases: [lease] } : {}) },
     (current) => {
@@ -105,7 +105,7 @@ function inScope(scope: ScopeKey | null): { sql: string; parameters: number[] } 
   return { sql: ' and h.scope_id = ?', parameters: [toScopeId(scope)] };
 }
 
-/** Whether a user has no other runs of the plugin. */
+/** Whether a user or a space has no other runs of the plugin. */
 async function areAll(connection: Connection, { plugin, scope, ids }: RunKeys): Promise<boolean> {
   const own = isRunOf(plugin);
   const rows = await connection.all(

@@ -3,28 +3,36 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { Row } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
-import { isRunOf, RUN_LISTINGS, runUserColumns, runUsersOf, toRunUser } from './run-rows.ts';
-import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
+import {
+  isRunOf,
+  joinRunUsers,
+  RUN_LISTINGS,
+  runUserColumns,
+  runUsersOf,
+  toRunUser,
+} from './run-rows.ts';
+import { checkLimit, matches, readPage, toIdPage, toOwnerPage, walkIndex } from '../read/page.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
-import { ownerOf, scopesFrom } from '../../files/paths.ts';
+import { walkSpaces } from '../read/space-list.ts';
+import { containIn, haveFiles, walkScopes } from '../read/user-list.ts';
+import { labelOf, scopesFrom } from '../../files/paths.ts';
 
-/** Users with qualifying writes newer than their watermark, by user id. */
+/** Users and spaces with qualifying writes newer than their watermark, by scope. */
 export async function listChangedUsers(
   connection: KnexConnection,
   plugin: string,
   { after, limit }: { after: ScopeKey | null; limit: number },
 ): Promise<readonly RunUser[]> {
   const users = runUsersOf(plugin);
-  const { from, to } = scopesFrom('users');
+  const [spaces, persons] = [scopesFrom('spaces'), scopesFrom('users')];
   const rows = (await connection
     .knex('svc_scope as s')
-    .joinRaw(
-      `left join ${users.map.table} as d on d.scope_id = s.scope_id${users.join}`,
-      users.parameters,
-    )
-    .where('s.scope', after === null ? '>=' : '>', after ?? from)
-    .where('s.scope', '<', to)
+    .joinRaw(joinRunUsers(users), users.parameters)
+    .where('s.scope', after === null ? '>=' : '>', after ?? spaces.from)
+    .where('s.scope', '<', persons.to)
+    .where((own) => {
+      own.where('s.scope', '>=', persons.from).orWhere('p.dream', 1);
+    })
     .whereNotNull('s.last_qualifying_at')
     .where((unseen) => {
       unseen
@@ -37,28 +45,29 @@ export async function listChangedUsers(
   return rows.map((row) => toRunUser(users, row));
 }
 
-/** Users that have files, by user id, with what a plugin keeps of them. */
+/** Users that have files, or all spaces, by id, with what a plugin keeps of them. */
 export async function listRunUsers(
   connection: KnexConnection,
   plugin: string,
-  { contains, page }: { contains: string | null; page: PageRequest },
+  {
+    of: owners,
+    contains,
+    page,
+  }: { of: 'users' | 'spaces'; contains: string | null; page: PageRequest },
 ): Promise<PageResult<RunUser>> {
   const users = runUsersOf(plugin);
+  const isSpaces = owners === 'spaces';
   return await readPage(connection, {
-    ...toUserPage(page),
-    walk: () => walkScopes(connection),
-    bounds: ofUsers,
+    ...toOwnerPage(page, owners),
+    walk: () => (isSpaces ? walkSpaces(connection) : walkScopes(connection)),
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
-        .joinRaw(
-          `left join ${users.map.table} d on d.scope_id = k.scope_id${users.join}`,
-          users.parameters,
-        )
+        .joinRaw(joinRunUsers(users), users.parameters)
         .clearSelect()
         .select('k.scope_id', ...runUserColumns(users));
     },
-    filters: haveFiles(connection, contains),
+    filters: [...(isSpaces ? [] : haveFiles()), ...containIn(connection, contains)],
     toItem: (row) => toRunUser(users, row),
   });
 }
@@ -102,7 +111,7 @@ export async function listRuns(
     },
     filters: [
       ...matches({
-        'h.user_id': scope === null ? undefined : ownerOf(scope),
+        'h.user_id': scope === null ? undefined : labelOf(scope),
         'h.state': state,
         'h.outcome': outcome,
       }),

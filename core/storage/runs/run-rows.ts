@@ -6,13 +6,14 @@ import type {
   RunUserRecord,
 } from '../../contracts/runs.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
+import { toUserId } from '../../files/paths.ts';
 import { DREAMING } from '../../files/run-names.ts';
 import type { Row } from '../dialect.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { mapTable, type TableMap } from '../schema/table-map.ts';
 
-/** The tables of runs hold the user's id in place of the scope's text. */
-const USER_SCOPE = { name: 'user_id', kind: 'user' } as const;
+/** The tables of runs hold the user's id, or the folder of the space, in place of the scope's text. */
+const LABELLED = { name: 'user_id', kind: 'label' } as const;
 
 /** Runs of dreaming name no plugin: they are older than the column. */
 const PLUGIN = {
@@ -21,7 +22,7 @@ const PLUGIN = {
 };
 
 const run = {
-  scope: USER_SCOPE,
+  scope: LABELLED,
   plugin: PLUGIN,
   dryRun: 'boolean',
   isWaiting: 'boolean',
@@ -47,7 +48,7 @@ export const STEPPED_RUNS = mapTable<SteppedRun>(
 
 export const RUN_KEYS = mapTable<RunKey>(
   'svc_dream_history',
-  { scope: USER_SCOPE, plugin: PLUGIN },
+  { scope: LABELLED, plugin: PLUGIN },
   { only: ['id'] },
 );
 
@@ -75,12 +76,12 @@ export interface RunUsers {
 
 const DREAM_USERS = mapTable<RunUserRecord>(
   'svc_dream_run',
-  { scope: USER_SCOPE, paused: 'boolean' },
+  { scope: LABELLED, paused: 'boolean' },
   { fixed: ['user_id'] },
 );
 const PLUGIN_USERS = mapTable<PluginUserRecord>(
   'svc_plugin_user',
-  { scope: USER_SCOPE, paused: 'boolean' },
+  { scope: LABELLED, paused: 'boolean' },
   { fixed: ['user_id'] },
 );
 
@@ -114,15 +115,27 @@ export function runUsersOf(plugin: string): RunUsers {
   };
 }
 
-/** Columns of a user: those of the scope, and those of the plugin's row where it has one. */
+/** Columns of a user or a space: its scope's `s`, its settings `p`, and the plugin's row `d` where it has one. */
 export function runUserColumns({ map }: RunUsers): readonly string[] {
-  return ['s.scope', 's.files', 's.last_write_at', 's.last_qualifying_at', ...map.select('d')];
+  const scope = ['scope', 'files', 'last_write_at', 'last_qualifying_at', 'archived_at'];
+  return [...scope.map((name) => `s.${name}`), 'p.dream', ...map.select('d')];
+}
+
+/** The joins of {@link runUserColumns}, beside the scope. */
+export function joinRunUsers({ map, join }: RunUsers): string {
+  return (
+    ` left join svc_space p on p.scope_id = s.scope_id` +
+    ` left join ${map.table} d on d.scope_id = s.scope_id${join}`
+  );
 }
 
 /** A row of {@link runUserColumns}. */
 export function toRunUser({ map }: RunUsers, row: Row): RunUser {
+  const scope = toText(row['scope']) as ScopeKey;
   return {
-    scope: toText(row['scope']) as ScopeKey,
+    scope,
+    dream: toUserId(scope) !== null || toIntegerOrNull(row['dream']) === 1,
+    archivedAt: toIntegerOrNull(row['archived_at']),
     files: toInteger(row['files']),
     lastWriteAt: toIntegerOrNull(row['last_write_at']),
     lastQualifyingAt: toIntegerOrNull(row['last_qualifying_at']),

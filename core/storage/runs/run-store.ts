@@ -1,11 +1,11 @@
 import type { RunStore, RunStores } from '../../contracts/runs.ts';
 import type { Changes, MutateRequest } from '../../contracts/storage.ts';
 import { memoryHeld } from '../../files/hold.ts';
-import { assertScope } from '../../files/paths.ts';
+import { assertScope, toUserId } from '../../files/paths.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { countEndedRuns, countWaitingOperations, expireRuns } from './run-expiry.ts';
 import { listChangedUsers, listRuns, listRunUsers } from './run-list.ts';
-import { RUNS, runUserColumns, runUsersOf, toRunUser } from './run-rows.ts';
+import { joinRunUsers, RUNS, runUserColumns, runUsersOf, toRunUser } from './run-rows.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
@@ -34,7 +34,7 @@ function createRunStore(database: StoreDatabase, plugin: string): RunStore {
   const users = runUsersOf(plugin);
   const getUser =
     `select ${runUserColumns(users).join(', ')} from svc_scope s` +
-    ` left join ${users.map.table} d on d.scope_id = s.scope_id${users.join}` +
+    joinRunUsers(users) +
     ' where s.scope_id = ? and s.scope = ?';
   return {
     async user(scope) {
@@ -42,12 +42,14 @@ function createRunStore(database: StoreDatabase, plugin: string): RunStore {
       const [row] = await database.read((connection) =>
         connection.all(getUser, [...users.parameters, toScopeId(scope), scope]),
       );
-      return row === undefined ? null : toRunUser(users, row);
+      // A space that was only read has a row, too, and does not exist.
+      const isThere = row !== undefined && (toUserId(scope) !== null || row['dream'] !== null);
+      return isThere ? toRunUser(users, row) : null;
     },
     changedUsers: (page) =>
       database.list((connection) => listChangedUsers(connection, plugin, page)),
-    listUsers: ({ contains = null }, page) =>
-      database.list((connection) => listRunUsers(connection, plugin, { contains, page })),
+    listUsers: ({ contains = null, of = 'users' }, page) =>
+      database.list((connection) => listRunUsers(connection, plugin, { of, contains, page })),
     async run(id) {
       const bytes = parseIdBytes(id);
       if (bytes === null) return null;

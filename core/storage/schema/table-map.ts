@@ -5,11 +5,11 @@ import { toHex, toUuid } from './ids.ts';
 import { toInteger, toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 import { tableOf } from './tables.ts';
-import { ownerOf, toScope } from '../../files/paths.ts';
+import { fromLabel, labelOf } from '../../files/paths.ts';
 
 /**
  * The form of a value in a record. The last three are the scope, which the table stores as its number
- * alone (`scope`), with its text, or with the user's id.
+ * alone (`scope`), with its text, or with its label.
  */
 type Kind =
   | 'number'
@@ -21,7 +21,7 @@ type Kind =
   | 'as-is'
   | 'scope'
   | 'scope-text'
-  | 'user';
+  | 'label';
 
 /** How a property of a record is stored in a column. NULL in the column is `null` in the record. */
 interface Column<T> {
@@ -175,7 +175,7 @@ function toWritten(column: Property): Property[] {
   const scopeId: Property = { ...column, kind: 'scope', name: 'scope_id' };
   if (column.kind === 'scope') return [scopeId];
   if (column.isJoined) return [];
-  return column.kind === 'user' || column.kind === 'scope-text' ? [scopeId, column] : [column];
+  return column.kind === 'label' || column.kind === 'scope-text' ? [scopeId, column] : [column];
 }
 
 function toCell({ property, kind, toCell: convert }: Property, record: object): CellValue {
@@ -185,8 +185,8 @@ function toCell({ property, kind, toCell: convert }: Property, record: object): 
   switch (kind) {
     case 'scope':
       return toScopeId(value as ScopeKey);
-    case 'user':
-      return ownerOf(value as ScopeKey);
+    case 'label':
+      return labelOf(value as ScopeKey);
     case 'boolean':
       return Number(value);
     case 'json':
@@ -212,8 +212,8 @@ function fromKind(kind: Column<unknown>['kind'], cell: unknown): unknown {
     case 'json':
       // eslint-disable-next-line no-restricted-syntax -- this service wrote it
       return JSON.parse(toText(cell));
-    case 'user':
-      return toScope({ userId: toText(cell) });
+    case 'label':
+      return fromLabel(toText(cell));
     default:
       return cell;
   }

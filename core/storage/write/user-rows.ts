@@ -1,7 +1,7 @@
 import type { RowCounts } from '../../contracts/erasure.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { RowRange } from '../../contracts/storage.ts';
-import { DREAMING, runBudgetOf, userLeaseBounds, userLeaseOf } from '../../files/run-names.ts';
+import { DREAMING, runBudgetOf, scopeLeaseBounds, scopeLeaseOf } from '../../files/run-names.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import { toUuid } from '../schema/ids.ts';
 import { deleteFound, deleteRows, selectKey } from '../schema/row-sets.ts';
@@ -29,26 +29,25 @@ const KEPT_WRITE = "t.action = 'write' and t.revision_id is not null";
 
 /** All rows of a user or a space: what leads to other rows comes after those. */
 function partsOf(scope: ScopeKey): Part[] {
-  const { userId } = toOwner(scope);
+  const { userId, spaceId } = toOwner(scope);
   const own = SCOPE_TABLES.map((table) => ({
     table,
     where: 't.scope_id = ?',
     parameters: [toScopeId(scope)],
   }));
-  if (userId === null) return own;
-  const byName = (table: string, name: string): Part => ({
-    table,
-    where: 't.name = ?',
-    parameters: [name],
-  });
-  return [
-    // Runs in progress lose their lease first, and write nothing from then on.
-    byName('svc_lease', userLeaseOf(DREAMING, userId)),
+  if (userId === null && spaceId === null) return own;
+  // Runs in progress lose their lease first, and write nothing from then on.
+  const leases: Part[] = [
+    { table: 'svc_lease', where: 't.name = ?', parameters: [scopeLeaseOf(DREAMING, scope)] },
     {
       table: 'svc_lease',
       where: 't.name > ? and t.name < ?',
-      parameters: userLeaseBounds(userId),
+      parameters: scopeLeaseBounds(scope),
     },
+  ];
+  if (userId === null) return [...leases.slice(1), ...own];
+  return [
+    ...leases,
     {
       table: 'svc_access_log',
       where: `t.user_id = ? and not (${KEPT_WRITE})`,

@@ -137,7 +137,7 @@ export async function checkFiling(
   reply: string,
   day: string,
 ): Promise<boolean> {
-  const parsed = parseEdits(reply, REMEMBER_KINDS, memory.files);
+  const parsed = parseEdits(reply, REMEMBER_KINDS, memory);
   if (parsed === null || parsed.malformed.length > 0) return false;
   const times = await inSlices(resolveInSteps(fact, day));
   const options = toExamineOptions({ times, day }, MAX_FILE_BYTES);

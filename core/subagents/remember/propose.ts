@@ -85,7 +85,7 @@ async function ask(
     },
     toAskOptions(session),
   );
-  return { text, parsed: parseEdits(text, kinds, files) };
+  return { text, parsed: parseEdits(text, kinds, { files }) };
 }
 
 /** Mends what can be mended, reads the files that operations name, and examines them. */

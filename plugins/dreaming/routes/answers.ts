@@ -1,6 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { DreamState } from '../../../core/schemas/dreams.ts';
-import { count, nullable, strictObject, timeSchema } from '../../../core/schemas/shapes.ts';
+import {
+  count,
+  nullable,
+  ownerFields,
+  strictObject,
+  timeSchema,
+} from '../../../core/schemas/shapes.ts';
 import { SKIP_REASONS } from '../eligibility.ts';
 import { SETTING_SCHEMAS } from '../settings.ts';
 
@@ -24,13 +30,18 @@ export const AdminDreamConfig = strictObject({
 });
 export type AdminDreamConfig = Static<typeof AdminDreamConfig>;
 
-/** A user and whether dreaming is due. */
+/** A user or a space, and whether dreaming is due. */
 export const AdminDreamUser = strictObject({
-  userId: Type.String(),
+  ...ownerFields,
   status: nullable(DreamState),
   paused: Type.Boolean(),
   eligible: Type.Boolean({ description: 'Dreamed at the next tick.' }),
-  skipReason: nullable(Type.Enum([...SKIP_REASONS], { description: 'Why not.' })),
+  skipReason: nullable(
+    Type.Enum([...SKIP_REASONS], {
+      description:
+        'Why not. disabled: dreaming is off, or the space does not say dream. archived: the space is read-only.',
+    }),
+  ),
   lastRunId: nullable(Type.String()),
   lastRunAt: nullable(timeSchema),
   lastWriteAt: nullable(timeSchema),

@@ -3,7 +3,7 @@ import type { RunRecord } from '../../../core/contracts/runs.ts';
 import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
-import { toScope, ownerOf } from '../../../core/plugin.ts';
+import { filterText, homeOf, SHARED, toFilteredScope } from '../../../core/plugin.ts';
 import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import {
@@ -25,7 +25,10 @@ import { toRunDetail, toRunView, toVirtual } from '../views.ts';
 import { takeStart } from '../../../core/encoding/take-text.ts';
 
 const ListQuery = strictObject({
-  userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  userId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Runs of this user.' }),
+  ),
+  spaceId: filterText('Runs of this space.'),
   state: Type.Optional(DreamState),
   waiting: Type.Optional(
     Type.Enum(['true'], { description: 'Runs with operations that wait for a person.' }),
@@ -93,7 +96,7 @@ function listRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
     resultSchema: listOf(AdminDreamRun),
     errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
     async handle({ query }) {
-      const { userId, state = null, outcome = null } = query;
+      const { userId, spaceId, state = null, outcome = null } = query;
       const filter = {
         state,
         outcome,
@@ -102,7 +105,7 @@ function listRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
         since: parseTimeOrNull(query.since, 'since'),
         until: parseTimeOrNull(query.until, 'until'),
       };
-      const scope = userId === undefined ? null : toScope({ userId: userId });
+      const scope = toFilteredScope({ userId, spaceId });
       return await answerList(query, {
         list: 'dream-runs',
         async read(page) {
@@ -124,7 +127,7 @@ function readRoute({ host, dreams, recover }: RunsRoutesOptions): RouteDefinitio
     description: 'Its operations, what became of each and why, and what was written.',
     resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND'],
-    shows: ({ userId }) => [`users/${userId}/`],
+    shows: (run) => [homeOf(toFilteredScope(run) ?? SHARED)],
     async handle({ params }) {
       await recover();
       return await toRunDetail(host, await findRun(dreams, params['id'] ?? ''));
@@ -152,7 +155,7 @@ function decideRoute(
     async handle({ params, body, caller }) {
       await recover();
       const { id, scope } = await findRun(dreams, params['id'] ?? '');
-      const paths = body.paths?.map((path) => toVirtual(path, ownerOf(scope))) ?? null;
+      const paths = body.paths?.map((path) => toVirtual(path, scope)) ?? null;
       const { run, picked } = await runs.decide(id, {
         verb,
         paths,

@@ -200,7 +200,7 @@ describe('what a plugin gets', () => {
     const write = (path: string, content: string | null, more: object = {}) =>
       writeOne(
         host,
-        { userId: 'alice', path, content, reason: 'x', ...more },
+        { scope: 'u:alice', path, content, reason: 'x', ...more },
         { actor: 'dream-agent' },
       );
     await write('user/a.md', 'tea');
@@ -221,7 +221,12 @@ describe('what a plugin gets', () => {
 
   it('writes by the one write path: a revision, an access row, the rules that hold for all', async () => {
     const { core, host } = await withPlugin();
-    const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
+    const change = {
+      scope: 'u:alice' as const,
+      path: 'user/a.md',
+      content: 'tea',
+      reason: 'merge',
+    };
     const runId = randomUUID();
     const written = await writeOne(host, change, { actor: 'dream-agent', runId });
     expect(written).toMatchObject({ path: 'user/a.md', version: 1, created: true });
@@ -252,7 +257,7 @@ describe('what a plugin gets', () => {
 
   it('names the tool that it says, and none without one', async () => {
     const { core, host } = await withPlugin();
-    const change = { userId: 'alice', path: 'user/a.md', reason: 'merge' };
+    const change = { scope: 'u:alice' as const, path: 'user/a.md', reason: 'merge' };
     const write = (content: string, tool?: unknown) =>
       writeOne(host, { ...change, content }, { actor: 'toy', ...({ tool } as object) });
     await write('tea');
@@ -270,8 +275,13 @@ describe('what a plugin gets', () => {
   it('a write that is refused for its content or a lost lease leaves its access row in the run’s trace', async () => {
     const { core, host } = await withPlugin();
     const runId = host.newId();
-    const trace = host.trace({ name: 'toy.run', runId, userId: 'alice', actor: 'toy' });
-    const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
+    const trace = host.trace({ name: 'toy.run', runId, scope: 'u:alice' as const, actor: 'toy' });
+    const change = {
+      scope: 'u:alice' as const,
+      path: 'user/a.md',
+      content: 'tea',
+      reason: 'merge',
+    };
     const lost = [{ kind: 'lease' as const, name: 'dreams', fence: 7 }];
     for (const [refused, guards] of [
       [{ ...change, content: 'a\0b' }, []],
@@ -290,9 +300,14 @@ describe('what a plugin gets', () => {
   it('records its runs as events that hold the phases of their writes, and no content', async () => {
     const { core, host } = await withPlugin();
     const runId = host.newId();
-    const run = { name: 'toy.run', runId, userId: 'alice', actor: 'toy' };
+    const run = { name: 'toy.run', runId, scope: 'u:alice' as const, actor: 'toy' };
     const trace = host.trace(run);
-    const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
+    const change = {
+      scope: 'u:alice' as const,
+      path: 'user/a.md',
+      content: 'tea',
+      reason: 'merge',
+    };
     const written = await writeOne(host, change, { actor: 'toy', runId, trace });
     trace.finish(new Error('tea'), { writes: 1, content: 'tea' });
     trace.finish(null);
@@ -307,7 +322,7 @@ describe('what a plugin gets', () => {
     });
     expect(found.calls[0]?.root.attributes).toEqual({ writes: 1 });
     expect(found.calls[0]?.spans.map(({ kind }) => kind)).toContain('db.write');
-    for (const bad of [{ name: 'About tea' }, { runId: 'run-1' }, { userId: 'a b' }]) {
+    for (const bad of [{ name: 'About tea' }, { runId: 'run-1' }, { scope: 'u:a b' as const }]) {
       expect(() => host.trace({ ...run, ...bad })).toThrow(MemoryError);
     }
   });
@@ -318,7 +333,12 @@ describe('what a plugin gets', () => {
     expect(lease).not.toBeNull();
     expect(await host.lease('dreams', { ttlMs: 60_000 })).toBeNull();
     expect(await lease?.renew()).toBe(true);
-    const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
+    const change = {
+      scope: 'u:alice' as const,
+      path: 'user/a.md',
+      content: 'tea',
+      reason: 'merge',
+    };
     const guards = lease === null ? [] : [lease.guard];
     await writeOne(host, change, { actor: 'toy', guards });
     await lease?.release();

@@ -25,10 +25,9 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
       if (runs === null) throw new Error('The storage keeps no runs.');
       tick = async () => {
         for (const { scope } of await runs.changedUsers({ after: null, limit: 100 })) {
-          const userId = scope.slice(2);
-          const lease = await host.lease(runs.userLease(userId), { ttlMs: 60_000 });
+          const lease = await host.lease(runs.scopeLease(scope), { ttlMs: 60_000 });
           if (lease === null) continue;
-          const run = { ...runs.create({ id: host.newId(), userId }), startedAt: host.now() };
+          const run = { ...runs.create({ id: host.newId(), scope }), startedAt: host.now() };
           const request = { scope, runId: run.id, lease: lease.guard };
           const toEnded = (
             user: RunUserRecord,
@@ -43,7 +42,7 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
             const files = await host.memory.list(scope, { prefix: '', after: null, limit: 100 });
             const content = files.map(({ path }) => `- ${path}\n`).join('');
             const budget = { kind: 'budget', name: runs.budget(run.id), max: maxWrites } as const;
-            await host.write([{ userId, path: 'user/catalog.md', content, reason: 'Listed.' }], {
+            await host.write([{ scope, path: 'user/catalog.md', content, reason: 'Listed.' }], {
               actor: 'catalog',
               runId: run.id,
               guards: [lease.guard, budget],
@@ -151,10 +150,15 @@ describe('a write with the rows of its run', () => {
     const host = given as unknown as Host;
     const { runs } = host;
     if (runs === null) throw new Error('The storage keeps no runs.');
-    const run = runs.create({ id: host.newId(), userId: 'alice' });
+    const run = runs.create({ id: host.newId(), scope: 'u:alice' });
     const request = { scope: run.scope, runId: run.id };
     await runs.update(request, () => ({ result: null, run: { ...run, state: 'running' } }));
-    const change = { userId: 'alice', path: 'user/a.md', content: 'tea\n', reason: 'Noted.' };
+    const change = {
+      scope: 'u:alice' as const,
+      path: 'user/a.md',
+      content: 'tea\n',
+      reason: 'Noted.',
+    };
     const write = (options: Partial<HostWriteOptions>, more: object = {}) =>
       host.write([{ ...change, ...more }], { actor: 'toy', runId: run.id, ...options });
     const content = async () => (await host.memory.read('u:alice', 'a.md'))?.content ?? null;
@@ -217,7 +221,7 @@ describe('a write with the rows of its run', () => {
         }),
       });
     const lost = await rejection(
-      revert({ kind: 'lease', name: runs.userLease('alice'), fence: 7 }),
+      revert({ kind: 'lease', name: runs.scopeLease('u:alice'), fence: 7 }),
     );
     expect(lost.details).toEqual({ reason: 'lease_lost' });
     expect(await content()).toBe('tea\n');
@@ -257,7 +261,7 @@ describe('a write with the rows of its run', () => {
       const taken = await rejection(write({ with: () => ({ run: { ...run, ...other } }) }));
       expect(taken.code).toBe('INTERNAL');
     }
-    const change = { userId: 'alice', path: 'user/a.md', content: 'x', reason: 'x' };
+    const change = { scope: 'u:alice' as const, path: 'user/a.md', content: 'x', reason: 'x' };
     const nameless = host.write([change], { actor: 'toy', with: () => ({}) });
     expect((await rejection(nameless)).code).toBe('INVALID_REQUEST');
     expect(await content()).toBeNull();

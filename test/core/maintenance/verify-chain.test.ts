@@ -62,7 +62,12 @@ async function fill(core: Core, host: Host): Promise<void> {
   await write('memory_write', { path: 'user/old.md', content: 'moves', reason: 'Ünïcode “x”' });
   await write('memory_move', { from: 'user/old.md', to: 'shared/new.md' });
   await write('memory_write', { path: 'user/plan.md', content: 'of bob' }, 'bob');
-  const change = { userId: 'alice', path: 'user/tea.md', content: 'black\n', reason: 'Merged.' };
+  const change = {
+    scope: 'u:alice' as const,
+    path: 'user/tea.md',
+    content: 'black\n',
+    reason: 'Merged.',
+  };
   const { revisionId } = await writeOne(host, change, { actor: 'dream-agent' });
   await core.revisions.revert(revisionId, {}, operator);
 }

@@ -458,7 +458,7 @@ describe('a memory that does not fit', () => {
     for (let from = 0; from < files.length; from += 250) {
       await core.files.hostWrite(
         files.slice(from, from + 250).map(({ path, content }) => ({
-          userId: 'alice',
+          scope: 'u:alice' as const,
           path: `user/${path}`,
           content,
           reason: 'Seeds the memory.',
@@ -650,7 +650,7 @@ describe('a file whose front matter says context: never', () => {
     for (let from = 0; from < files.length; from += 250) {
       await core.files.hostWrite(
         files.slice(from, from + 250).map((path) => ({
-          userId: 'alice',
+          scope: 'u:alice' as const,
           path,
           content: `${NEVER}# N\n\nx`,
           reason: 'Seeds the memory.',

@@ -47,7 +47,7 @@ async function openWaiting(content = FOOD, line = 3) {
       service.clock.advance(MINUTE);
       await host.write(
         Object.entries(contents).map(([path, content]) => ({
-          userId: 'alice',
+          scope: 'u:alice' as const,
           path: `user/${path}`,
           content,
           reason: 'Carries lines.',

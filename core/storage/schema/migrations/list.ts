@@ -22,6 +22,7 @@ import { spaces } from './0020-spaces.ts';
 import { lineages } from './0021-lineages.ts';
 import { spaceTimes } from './0022-space-times.ts';
 import { writesOfSeveralFiles } from './0023-writes-of-several-files.ts';
+import { runsOfSpaces } from './0024-runs-of-spaces.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   lineages,
   spaceTimes,
   writesOfSeveralFiles,
+  runsOfSpaces,
 ];

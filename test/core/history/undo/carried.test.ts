@@ -58,7 +58,7 @@ async function open() {
     async carry(contents: Record<string, string | null>) {
       clock.advance(1_000);
       const changes = Object.entries(contents).map(([path, content]) => ({
-        userId: 'alice',
+        scope: 'u:alice' as const,
         path: `user/${path}`,
         content,
         reason: 'Carries lines.',
