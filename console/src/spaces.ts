@@ -12,7 +12,7 @@ export interface SpaceForm {
 }
 
 /** The fields that the service can find fault with. */
-export const SPACE_FIELDS = ['spaceId', 'name', 'description', 'quota', 'metadata'];
+export const SPACE_FIELDS = ['id', 'name', 'description', 'quota', 'metadata'];
 /** What two operators can have changed, for people. */
 export const SPACE_LABELS: Readonly<Record<string, string>> = {
   name: 'Name',

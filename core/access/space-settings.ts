@@ -3,7 +3,7 @@ import type { ScopeKey, ScopeState, SpaceListing, SpaceRecord } from '../contrac
 import type { Current, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { memoryHeld } from '../files/hold.ts';
-import { labelOf, ownerOf, toScope } from '../files/paths.ts';
+import { labelOf, ownerOf, parseSpaceId, toScope } from '../files/paths.ts';
 import type { IdSource } from '../ids/ids.ts';
 import { newSpace } from './spaces.ts';
 import { answerList } from '../lists/page.ts';
@@ -97,10 +97,10 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
         toItem: toAdminSpace,
       }),
 
-    get: (spaceId) => find(toScope({ spaceId })),
+    get: (id) => find(scopeOf(id)),
 
     create({ id, ...settings }, caller) {
-      const scope = toScope({ spaceId: id });
+      const scope = scopeOf(id);
       return write(scope, { action: 'spaces.create', caller }, (space) => {
         if (space !== null) {
           throw new MemoryError('VERSION_CONFLICT', `The space ${id} exists already.`, {
@@ -112,8 +112,8 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
       });
     },
 
-    change(spaceId, { ifVersion, ...settings }, caller) {
-      const scope = toScope({ spaceId });
+    change(id, { ifVersion, ...settings }, caller) {
+      const scope = scopeOf(id);
       const decide: Decide = (space) => {
         if (space === null) throw spaceNotFound(scope);
         const { version } = space.record;
@@ -131,8 +131,8 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
       );
     },
 
-    archive(spaceId, { archived = true }, caller) {
-      const scope = toScope({ spaceId });
+    archive(id, { archived = true }, caller) {
+      const scope = scopeOf(id);
       return write(scope, { action: 'spaces.archive', caller }, (space) => {
         if (space === null) throw spaceNotFound(scope);
         const archivedAt = archived ? (space.state.archivedAt ?? now()) : null;
@@ -142,6 +142,11 @@ export function createSpaces({ storage, ids, now }: SpaceDependencies): Spaces {
       });
     },
   };
+}
+
+/** The scope of a space whose id came in the field `id`. */
+function scopeOf(id: unknown): ScopeKey {
+  return toScope({ spaceId: parseSpaceId(id, 'id') });
 }
 
 function withSettings({ record, state }: WholeSpace, settings: SpaceSettings): WholeSpace {

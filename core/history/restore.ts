@@ -10,8 +10,16 @@ import type { AdminFiles } from '../files/admin-files.ts';
 import type { KnownErasures } from '../files/known-erasures.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork, type HeldWork } from '../files/held-work.ts';
-import { type OwnerId, SHARED, toScope } from '../files/paths.ts';
-import { type Goal, isSameGoal, nameScope, parseGoal, toGoal, toOptions } from './restore/goal.ts';
+import { type Owner, type OwnerId, SHARED, toOwner, toScope } from '../files/paths.ts';
+import {
+  type Goal,
+  isSameGoal,
+  nameScope,
+  parseGoal,
+  toAction,
+  toGoal,
+  toOptions,
+} from './restore/goal.ts';
 import { planTarget, previewRestore } from './restore/plan.ts';
 import { createReceipt } from './restore/receipt.ts';
 import {
@@ -49,10 +57,7 @@ export interface Restores {
    * Ends a restore that was cut off and can't go on: writes to the memory go on, and the files stay as
    * they are now. Throws `MEMORY_HELD` while it is under way, and `RUN_STATE` if there is none.
    */
-  release(
-    userId: string | null,
-    caller: AuditCaller,
-  ): Promise<{ userId: string | null; released: true }>;
+  release(owner: OwnerId | null, caller: AuditCaller): Promise<Owner & { released: true }>;
   /** Goes on with restores that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the restore under way to end its batch; later starts go on with it. */
@@ -122,13 +127,14 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
       return await workHeld({ hold, isTaken: false }, goal, caller);
     },
 
-    async release(userId, caller) {
-      const scope = scopeOf(userId);
+    async release(of, caller) {
+      const scope = of === null ? SHARED : toScope(of);
+      const owner = toOwner(scope);
       const hold = await findHold(storage, scope);
       if (hold === null) {
         const name = nameScope(scope);
         throw new MemoryError('RUN_STATE', `No restore holds the memory of ${name}.`, {
-          details: { userId, reason: 'not_held' },
+          details: { ...owner, reason: 'not_held' },
         });
       }
       // What is left of an erasure is half of a memory: it goes on.
@@ -136,9 +142,9 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
         throw memoryHeld(hold);
       }
       const options = toOptions(toGoal(hold), { hold, step: 'release' });
-      const action = scope === SHARED ? 'shared.release' : 'users.release';
+      const action = toAction(scope, 'release');
       await files.restore([], { ...options, action }, caller);
-      return { userId, released: true };
+      return { ...owner, released: true };
     },
 
     start: heldWork.start,
@@ -201,10 +207,6 @@ async function writeAll(
     for (const outcome of await writeBatch(work, batch)) receipt.add(outcome);
   }
   return receipt.answer();
-}
-
-function scopeOf(userId: string | null): ScopeKey {
-  return userId === null ? SHARED : toScope({ userId });
 }
 
 async function findHold(

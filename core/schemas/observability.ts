@@ -14,7 +14,6 @@ import {
   strictObject,
   text,
   timeSchema,
-  userIdSchema,
   versionSchema,
 } from './shapes.ts';
 
@@ -237,12 +236,13 @@ export type InfluencedAccess = Influence['items'][number];
 /** Whose memory to check. */
 export const HygieneQuery = strictObject({
   ...rangeQuery,
-  userId: Type.String({ minLength: 1, maxLength: 1200, description: 'Whose memory.' }),
+  userId: filterText('Whose memory; or spaceId.'),
+  spaceId: filterText('The memory of this space.'),
   tool: filterText('Files whose last write was a call of this tool.'),
 });
 export type HygieneQuery = Static<typeof HygieneQuery>;
 
-/** What may be wrong with a user's memory. */
+/** What may be wrong with a memory. */
 export const HygieneKind = Type.Enum([
   'stale_catalog',
   'missing_from_catalog',
@@ -260,9 +260,9 @@ export const HygieneKind = Type.Enum([
 ]);
 export type HygieneKind = Static<typeof HygieneKind>;
 
-/** The findings in one user's memory. */
+/** The findings in the memory of one user or space. */
 export const HygieneReport = strictObject({
-  userId: userIdSchema,
+  ...ownerFields,
   at: timeSchema,
   filesChecked: count(),
   files: count(),
@@ -304,9 +304,9 @@ export const HygieneReport = strictObject({
   omitted: count('Findings beyond those.'),
 });
 export type HygieneReport = Static<typeof HygieneReport>;
-/** How many findings there are in the memory of a user. */
+/** How many findings there are in the memory of a user or a space. */
 export const UserHygiene = strictObject({
-  userId: userIdSchema,
+  ...ownerFields,
   filesChecked: count(),
   files: count(),
   counts: HygieneReport.properties.counts,
@@ -316,9 +316,9 @@ export type UserHygiene = Static<typeof UserHygiene>;
 
 const { order: _order, ...pages } = pageQuery;
 
-/** Whose memory to check, of all users. */
+/** Whose memory to check, of all users or spaces. */
 export const UserHygieneQuery = strictObject({
-  q: filterText('Text that the user id contains, without regard to ASCII case.'),
+  q: filterText('Text that the id contains, without regard to ASCII case.'),
   ...pages,
 });
 export type UserHygieneQuery = Static<typeof UserHygieneQuery>;

@@ -31,7 +31,7 @@ import { listEvents, listFailures } from './events/event-lists.ts';
 import type { Screening } from '../screening/screening.ts';
 import { isTimeZone } from '../time/time-zone.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
-import { checkUsers } from './hygiene/check-users.ts';
+import { checkOwners } from './hygiene/check-users.ts';
 import { readInfluence } from './influence.ts';
 import { observationsOf } from './events/observation-store.ts';
 import { chooseBucket, parseRange, type Range } from './rollups/range.ts';
@@ -52,7 +52,8 @@ export interface Observability {
   events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
   influence(query: InfluenceQuery): Promise<Influence>;
   hygiene(query: HygieneQuery): Promise<HygieneReport>;
-  hygieneOfUsers(query: UserHygieneQuery): Promise<ListAnswer<UserHygiene>>;
+  /** Counts the findings in the memory of each user, or of each space. */
+  hygieneOf(owners: 'users' | 'spaces', query: UserHygieneQuery): Promise<ListAnswer<UserHygiene>>;
 }
 
 interface ObservabilityDependencies {
@@ -106,15 +107,17 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     events: flushed((query) => listEvents(store, query)),
     influence: flushed((query) => readInfluence(deps, query)),
     hygiene: flushed(checkHygiene),
-    hygieneOfUsers: flushed((query) =>
-      answerList(query, {
-        list: 'user-hygiene',
-        sort: 'userId',
+    async hygieneOf(of, query) {
+      await queue.flush();
+      return await answerList(query, {
+        list: `${of}-hygiene`,
+        sort: of === 'users' ? 'userId' : 'spaceId',
         defaultOrder: 'asc',
-        read: (page) => checkUsers({ storage, checkHygiene }, query.q ?? null, page),
+        read: (page) =>
+          checkOwners({ storage, checkHygiene }, { of, contains: query.q ?? null }, page),
         toItem: ({ at: _at, findings: _findings, omitted: _omitted, ...counted }) => counted,
-      }),
-    ),
+      });
+    },
   };
 }
 

@@ -118,7 +118,11 @@ async function fill(database: string, pairs: number): Promise<void> {
       { path: `user/to/${at}.md`, content: `- rice\n- nuts ${at}\n` },
     ];
     await host.write(
-      changes.map((change) => ({ ...change, scope: 'u:alice' as const, reason: 'Carries a line.' })),
+      changes.map((change) => ({
+        ...change,
+        scope: 'u:alice' as const,
+        reason: 'Carries a line.',
+      })),
       { actor: 'mover', runId: host.newId() },
     );
     await write(`from/${at}`, '- tea\n- later\n');

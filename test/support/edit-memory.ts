@@ -54,7 +54,9 @@ export function examineAll(
 ): ExaminedOperation[] {
   const kinds = memory.fact === undefined ? DREAM_KINDS : REMEMBER_KINDS;
   const shown = nameLines(memory.files);
-  const parsed = parseEdits(JSON.stringify({ operations }), kinds, { ...memory, files: shown })?.operations ?? [];
+  const parsed =
+    parseEdits(JSON.stringify({ operations }), kinds, { ...memory, files: shown })?.operations ??
+    [];
   const guards = Object.fromEntries(Object.entries(GUARDS).filter(([name]) => !off.includes(name)));
   const mended = atOnce(repairLines(repairPaths(parsed, memory), memory));
   return atOnce(examineInSteps(memory, mended, { limits: EDIT_LIMITS, guards }));

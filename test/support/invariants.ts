@@ -294,7 +294,8 @@ function checkAccess(database: Database, report: Report) {
 function checkRuns(database: Database, report: Report) {
   const fences = new Map(database.leases.map(({ name, fence }) => [name, fence]));
   for (const { user_id, id, fence } of database.runs) {
-    if (fence !== null && fences.get(scopeLeaseOf(DREAMING, fromLabel(user_id))) === fence) continue;
+    if (fence !== null && fences.get(scopeLeaseOf(DREAMING, fromLabel(user_id))) === fence)
+      continue;
     report.push({ invariant: 'I7', message: `run ${id} of ${user_id} is running past its lease` });
   }
 }

@@ -53,7 +53,7 @@ export function isSameGoal(one: Goal, other: Goal): boolean {
 export function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
   const step = held === undefined ? {} : { step: held.step };
   return {
-    action: toAction(scope),
+    action: toAction(scope, 'restore'),
     target: nameScope(scope),
     reason: `Restores the memory as of ${toTime(at)}.`,
     details: {
@@ -71,9 +71,10 @@ export function nameScope(scope: ScopeKey): string {
   return scope === SHARED ? 'shared' : labelOf(scope);
 }
 
-function toAction(scope: ScopeKey): string {
-  if (scope === SHARED) return 'shared.restore';
-  return toOwner(scope).spaceId === null ? 'users.restore' : 'spaces.restore';
+/** The audit action of work on a whole memory: `users.restore`, `spaces.release`. */
+export function toAction(scope: ScopeKey, work: 'restore' | 'release'): string {
+  if (scope === SHARED) return `shared.${work}`;
+  return `${toOwner(scope).spaceId === null ? 'users' : 'spaces'}.${work}`;
 }
 
 /** The error for a time that can't be restored. */

@@ -81,8 +81,8 @@ export function toSelected(request: RevertSelection): Selected {
  * Reads the writes that a request selects.
  *
  * `{ runId }` selects a dream run's writes, not the reverts of that run. A run writes the memory of
- * one user, and an import keeps run ids: without `userId`, only the memory that the run's own record
- * names is selected.
+ * one user or space, and an import keeps run ids: without `userId` and `spaceId`, only the memory that the
+ * run's own record names is selected.
  */
 export async function readSelected(
   parts: Pick<HistoryParts, 'storage' | 'textsOf'>,
@@ -109,7 +109,7 @@ export async function readSelected(
   if (typeof filter.runId === 'string' && scopes.size > 1) {
     throw invalidSelection(
       '/userId',
-      'needs userId: several users have writes of this run, and no record says whose it was',
+      'or spaceId is needed: several memories have writes of this run, and no record says whose it was',
     );
   }
   // A run and a call are whole, where no memory and no time leaves some of their writes out.

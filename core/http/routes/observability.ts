@@ -23,6 +23,7 @@ import {
   UserHygiene,
   UserHygieneQuery,
 } from '../../schemas/observability.ts';
+import { homeOf, SHARED, toFilteredScope } from '../../files/paths.ts';
 import { listOf } from '../../schemas/shapes.ts';
 import { STREAM_HEADERS } from '../middleware/security-headers.ts';
 import type { Core } from '../../service.ts';
@@ -116,27 +117,29 @@ function hygieneRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
       method: 'GET',
       path: '/v1/admin/observability/hygiene',
       role: 'contents',
-      summary: 'Check a user’s memory',
+      summary: 'Check the memory of a user or a space',
       description:
         'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to fix it. It calls no model. since, until and tool select files by their last write: its time, and the tool that made it. It checks at most 2,000 files and 16 MB.',
       querySchema: HygieneQuery,
       resultSchema: HygieneReport,
       errorCodes: ['INVALID_USER_ID'],
-      shows: ({ userId }) => [`users/${userId}/`],
+      shows: (report) => [homeOf(toFilteredScope(report) ?? SHARED)],
       handle: ({ query }) => core.observability.hygiene(query),
     }),
-    adminRoute('Observability', {
-      method: 'GET',
-      path: '/v1/admin/observability/hygiene/users',
-      role: 'viewer',
-      summary: 'Count the findings in the memory of each user',
-      description:
-        'By user id, what the check of a user finds, in numbers. A page ends after 16 MB of memory, so it may be short: only nextCursor null is the end.',
-      querySchema: UserHygieneQuery,
-      resultSchema: listOf(UserHygiene),
-      errorCodes: ['INVALID_CURSOR'],
-      handle: ({ query }) => core.observability.hygieneOfUsers(query),
-    }),
+    ...(['users', 'spaces'] as const).map((owners) =>
+      adminRoute('Observability', {
+        method: 'GET',
+        path: `/v1/admin/observability/hygiene/${owners}`,
+        role: 'viewer',
+        summary: `Count the findings in the memory of each ${owners.slice(0, -1)}`,
+        description:
+          'By id, what the check of one finds, in numbers. A page ends after 16 MB of memory, so it may be short: only nextCursor null is the end.',
+        querySchema: UserHygieneQuery,
+        resultSchema: listOf(UserHygiene),
+        errorCodes: ['INVALID_CURSOR'],
+        handle: ({ query }) => core.observability.hygieneOf(owners, query),
+      }),
+    ),
   ];
 }
 

@@ -11,6 +11,7 @@ import {
   SpaceSettings,
 } from '../../schemas/spaces.ts';
 import type { Core } from '../../service.ts';
+import { Released } from './users.ts';
 import { ifVersionOf, toVersionTag, withPrecondition } from '../precondition.ts';
 
 /** The spaces that were created or written. */
@@ -128,6 +129,16 @@ function workRoutes(core: Pick<Core, 'restores' | 'erasures'>): RouteDefinition[
       ],
       handle: (request) =>
         core.restores.restore({ spaceId: request.params['id'] }, request.body, request.caller),
+    }),
+    adminRoute('Spaces', {
+      method: 'POST',
+      path: '/v1/admin/spaces/:id/release',
+      role: 'operator',
+      summary: 'End a restore of a space that cannot go on',
+      description: 'As for a user: POST /v1/admin/users/:userId/release.',
+      resultSchema: Released,
+      errorCodes: ['RUN_STATE', 'MEMORY_HELD'],
+      handle: ({ params, caller }) => core.restores.release({ spaceId: params['id'] }, caller),
     }),
     adminRoute('Spaces', {
       method: 'POST',

@@ -8,12 +8,12 @@ import {
   PrefixEraseAnswer,
   PrefixEraseRequest,
 } from '../../schemas/erase.ts';
-import { listOf, nullable, strictObject, userIdSchema } from '../../schemas/shapes.ts';
+import { listOf, ownerFields, strictObject } from '../../schemas/shapes.ts';
 import { AdminUser, UserListQuery } from '../../schemas/users.ts';
 import type { Core } from '../../service.ts';
 
-/** A memory whose restore was ended; userId null: shared memory. */
-const Released = strictObject({ userId: nullable(userIdSchema), released: Type.Literal(true) });
+/** A memory whose restore was ended. */
+export const Released = strictObject({ ...ownerFields, released: Type.Literal(true) });
 
 /** The users that have memory files. */
 export function usersRoutes(
@@ -117,7 +117,7 @@ export function usersRoutes(
         'Lets the writes of the user go on after a restore that was cut off; the files stay as they are now. 409 if nothing holds the memory, 503 MEMORY_HELD while the work goes on, and for an erasure.',
       resultSchema: Released,
       errorCodes: ['INVALID_USER_ID', 'RUN_STATE', 'MEMORY_HELD'],
-      handle: (request) => core.restores.release(request.params['userId'] ?? '', request.caller),
+      handle: ({ params, caller }) => core.restores.release({ userId: params['userId'] }, caller),
     }),
   ];
 }

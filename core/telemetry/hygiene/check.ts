@@ -8,18 +8,20 @@ import type {
 } from '../../contracts/admin.ts';
 import type { FileContent, FileKey, FileListing, ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
+import { invalidField, MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
 import { listLinks } from '../../files/links.ts';
 import { readStructureInSteps } from '../../markdown/structure.ts';
 import { createPause, inSlices } from '../../time/pause.ts';
 import {
-  parseUserId,
+  belowUser,
   isUserPath,
+  type Owner,
   parsePhysicalPath,
-  parseVirtualPath,
+  toFilteredScope,
+  toOwner,
   toPhysicalPath,
-  toScope,
+  toUserId,
   toVirtualPath,
 } from '../../files/paths.ts';
 import type { Screening } from '../../screening/screening.ts';
@@ -31,7 +33,7 @@ import { findContradictions } from './fact-findings.ts';
 import { findForgetRequests, type ForgetDependencies } from './forget-findings.ts';
 import { type Line, readLines } from './line.ts';
 import { findRepeatedLines } from './line-findings.ts';
-import { CATALOG, findBrokenLinks, findUnlisted, type Link } from './link-findings.ts';
+import { findBrokenLinks, findUnlisted, type Link } from './link-findings.ts';
 import { findSecretInPath, findSecrets } from './secret-findings.ts';
 
 /** The most files, bytes, lines and links that one report examines. It says if there were more. */
@@ -61,11 +63,14 @@ export interface HygieneDependencies extends ForgetDependencies {
   now: () => number;
 }
 
-/** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
+/**
+ * Makes a {@link HygieneReport} of the memory of a user or a space. Throws `INVALID_USER_ID`, and
+ * `INVALID_REQUEST` unless exactly one of them is named.
+ */
 export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 
 /**
- * Looks for possible problems in a user's memory, without a model. The filters select files by their
+ * Looks for possible problems in a memory, without a model. The filters select files by their
  * last write: `since` and `until` by its time, `tool` by its tool. Reads leave no access row. Caches
  * the findings in contents until one changes, because comparing all lines of a thousand files takes
  * a tenth of a second.
@@ -84,15 +89,17 @@ export function createHygieneCheck({
   });
   return async (query) => {
     const at = now();
-    const user = parseUserId(query.userId);
+    const scope = toFilteredScope(query);
+    if (scope === null) throw invalidField('/userId', 'or spaceId is needed', 'userId');
+    const catalog = toVirtualPath({ scope, path: CATALOG });
     const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
     const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
-    const listings = await listFiles(storage, query.userId);
-    const isByTool = await findWrittenBy(storage, toScope({ userId: user }), query.tool);
+    const listings = await listFiles(storage, scope);
+    const isByTool = await findWrittenBy(storage, scope, query.tool);
     const asked = listings.filter(
       (file) => file.updatedAt >= since && file.updatedAt < until && isByTool(file),
     );
-    const key = toContentsKey(toScope({ userId: user }), asked);
+    const key = toContentsKey(scope, asked);
     let contents = known.get(key);
     if (contents === undefined) {
       contents = await findInContents({ storage, screening }, asked);
@@ -104,26 +111,23 @@ export function createHygieneCheck({
     for (const file of asked) {
       if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, at));
     }
-    const toPhysical = (path: string) => toPhysicalPath(toKey(path, user));
+    const toPhysical = (path: string) => toPhysicalPath(toKey(path, scope));
     const existing = new Set(listings.map(toVirtualPath));
-    for (const path of await findShared(storage, links, user)) existing.add(path);
-    append(findings, await findBrokenLinks(links, (path) => existing.has(path), toPhysical));
+    for (const path of await findOthers(storage, links, scope)) existing.add(path);
+    const exists = (path: string) => existing.has(path);
+    append(findings, await findBrokenLinks(links, { catalog, exists, toPhysical }));
     const listable = listings
       .filter(({ path }) => !isExcludedFromDreams(path))
       .map(toVirtualPath)
       .filter((path) => checked.has(path));
-    if (checked.has(CATALOG)) append(findings, findUnlisted(links, listable, toPhysical));
+    if (checked.has(catalog)) {
+      append(findings, findUnlisted(links, listable, { catalog, toPhysical }));
+    }
     if (query.tool === undefined || query.tool === 'memory_remember') {
-      append(
-        findings,
-        await findForgetRequests({ storage, revisions }, toScope({ userId: user }), {
-          since,
-          until,
-        }),
-      );
+      append(findings, await findForgetRequests({ storage, revisions }, scope, { since, until }));
     }
     return toReport(findings, {
-      userId: query.userId,
+      ...toOwner(scope),
       now: at,
       filesChecked: checked.size,
       files: listings.length,
@@ -202,9 +206,9 @@ function append<T>(items: T[], more: Iterable<T>): void {
 
 function toReport(
   findings: readonly HygieneFinding[],
-  facts: { userId: string; now: number; filesChecked: number; files: number },
+  facts: Owner & { now: number; filesChecked: number; files: number },
 ): HygieneReport {
-  const { userId, now, filesChecked, files } = facts;
+  const { userId, spaceId, now, filesChecked, files } = facts;
   const counts: Partial<Record<HygieneKind, number>> = {};
   const severities = { high: 0, medium: 0, low: 0 };
   for (const { kind, severity } of findings) {
@@ -218,6 +222,7 @@ function toReport(
   const omitted = findings.length - listed.length;
   return {
     userId,
+    spaceId,
     at: toTime(now),
     filesChecked,
     files,
@@ -245,7 +250,7 @@ function findInFile(file: FileListing, now: number): HygieneFinding[] {
     });
   }
   const isOld = now - file.createdAt > UNREAD_MS;
-  if (file.reads === 0 && isOld && !isLog && toVirtualPath(file) !== CATALOG) {
+  if (file.reads === 0 && isOld && !isLog && file.path !== CATALOG) {
     findings.push({
       kind: 'never_read',
       severity: 'low',
@@ -288,8 +293,7 @@ async function* readFiles(
   }
 }
 
-async function listFiles(storage: Storage, userId: string): Promise<FileListing[]> {
-  const scope = toScope({ userId: userId });
+async function listFiles(storage: Storage, scope: ScopeKey): Promise<FileListing[]> {
   const files: FileListing[] = [];
   let after: readonly (string | number)[] | null = null;
   do {
@@ -302,22 +306,32 @@ async function listFiles(storage: Storage, userId: string): Promise<FileListing[
   return files;
 }
 
+/** The catalog, by its path inside the scope. */
+const CATALOG = 'index.md';
+
 /** The file of a link: it may be in a space, which the operator who asks sees. */
-function toKey(path: string, userId: string): FileKey {
-  return isUserPath(path) ? parseVirtualPath(path, { userId }) : parsePhysicalPath(path);
+function toKey(path: string, scope: ScopeKey): FileKey {
+  return isUserPath(path) ? { scope, path: belowUser(path) } : parsePhysicalPath(path);
 }
 
-/** Finds which of the linked files of shared memory and of spaces exist. */
-async function findShared(
+/**
+ * Finds which of the linked files outside of the memory itself exist: those of shared memory and of spaces.
+ * In a space, a link to `user/…` leads to another file for each reader.
+ */
+async function findOthers(
   storage: Storage,
   links: readonly Link[],
-  user: ReturnType<typeof parseUserId>,
+  scope: ScopeKey,
 ): Promise<string[]> {
-  const wanted = [...new Set(links.map(({ to }) => to).filter((to) => !isUserPath(to)))];
+  const isSpace = toUserId(scope) === null;
   const found: string[] = [];
-  for (const path of wanted) {
+  for (const path of new Set(links.map(({ to }) => to))) {
+    if (isUserPath(path)) {
+      if (isSpace) found.push(path);
+      continue;
+    }
     try {
-      if ((await storage.files.read(toKey(path, user))) !== null) found.push(path);
+      if ((await storage.files.read(toKey(path, scope))) !== null) found.push(path);
     } catch (error) {
       if (!(error instanceof MemoryError) || error.code !== 'INVALID_PATH') throw error;
     }

@@ -10,14 +10,19 @@ export interface Link {
   to: string;
 }
 
-/** The catalog of a user's memory. */
-export const CATALOG = 'user/index.md';
-
 /** Finds links to missing memory files; such a link in the catalog makes the catalog stale. */
 export async function findBrokenLinks(
   links: readonly Link[],
-  exists: (path: string) => boolean,
-  toPhysical: (path: string) => string,
+  {
+    catalog,
+    exists,
+    toPhysical,
+  }: {
+    /** The virtual path of the catalog. */
+    catalog: string;
+    exists: (path: string) => boolean;
+    toPhysical: (path: string) => string;
+  },
 ): Promise<HygieneFinding[]> {
   const pause = createPause();
   const broken = new Map<string, Link[]>();
@@ -36,7 +41,7 @@ export async function findBrokenLinks(
     if (turn !== undefined) await turn;
     const [first] = group;
     if (first === undefined) continue;
-    const isCatalog = first.from === CATALOG;
+    const isCatalog = first.from === catalog;
     const path = toPhysical(first.from);
     findings.push({
       kind: isCatalog ? 'stale_catalog' : 'broken_link',
@@ -53,17 +58,17 @@ export async function findBrokenLinks(
 export function findUnlisted(
   links: readonly Link[],
   files: readonly string[],
-  toPhysical: (path: string) => string,
+  { catalog, toPhysical }: { catalog: string; toPhysical: (path: string) => string },
 ): HygieneFinding[] {
-  if (!files.includes(CATALOG)) return [];
-  const listed = new Set(links.filter(({ from }) => from === CATALOG).map(({ to }) => to));
+  if (!files.includes(catalog)) return [];
+  const listed = new Set(links.filter(({ from }) => from === catalog).map(({ to }) => to));
   return files
-    .filter((path) => path !== CATALOG && !listed.has(path))
+    .filter((path) => path !== catalog && !listed.has(path))
     .map((path) => ({
       kind: 'missing_from_catalog',
       severity: 'low',
-      message: `${toPhysical(CATALOG)} does not list this file, so agents that begin there miss it.`,
+      message: `${toPhysical(catalog)} does not list this file, so agents that begin there miss it.`,
       places: [{ path: toPhysical(path), lines: [] }],
-      mend: `Add a line with a link to it to ${toPhysical(CATALOG)}.`,
+      mend: `Add a line with a link to it to ${toPhysical(catalog)}.`,
     }));
 }

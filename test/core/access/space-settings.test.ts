@@ -54,7 +54,7 @@ describe('a space', () => {
     const again = await admin(server, 'POST', 'spaces', { body: { id: 'acme' } });
     expect([again.status, again.json.error.code]).toEqual([409, 'VERSION_CONFLICT']);
     const bad = await admin(server, 'POST', 'spaces', { body: { id: '../x' } });
-    expect([bad.status, bad.json.error.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect([bad.status, bad.json.error.details.issues[0].path]).toEqual([400, '/id']);
     const audit = await admin(server, 'GET', 'audit?action=spaces.create');
     expect(audit.json.items).toMatchObject([{ target: 'spaces/docs/' }]);
   });

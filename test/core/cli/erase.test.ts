@@ -164,29 +164,32 @@ describe('the copies of a database beside it', () => {
 });
 
 describe('memory-service release', () => {
-  it('ends a restore that has stalled', async () => {
+  it.each([
+    { scope: 'u:alice', args: ['alice'], name: 'alice' },
+    { scope: 's:acme', args: ['acme', '--space'], name: 'spaces/acme/' },
+  ] as const)('ends a restore of $scope that has stalled', async ({ scope, args, name }) => {
     const { filename, run } = await planted();
     // As a process leaves it that died a minute ago.
     const now = () => Date.now() - 60_000;
     const core = createCore({ storage: sqlite({ filename }), now });
     await core.ready();
     const hold = {
-      scope: 'u:alice' as const,
+      scope,
       kind: 'restore' as const,
       id: randomUUID(),
       progressAt: now(),
       details: { at: now(), path: '' },
     };
-    const options = { reason: '', target: 'alice', qualifies: false };
+    const options = { reason: '', target: name, qualifies: false };
     const held = { hold, step: 'take' as const };
     await core.files.restore([], { ...options, held }, { address: null, traceId: null });
     await core.close();
-    const released = await run('release', 'alice');
+    const released = await run('release', ...args);
     expect([released.code, released.stderr]).toEqual([0, '']);
-    expect(released.stdout).toMatch(/^Released alice: /);
-    const again = await run('release', 'alice');
+    expect(released.stdout).toContain(`Released ${name}: `);
+    const again = await run('release', ...args);
     expect([again.code, again.stdout]).toEqual([1, '']);
-    expect(again.stderr).toContain('No restore holds the memory of alice.');
+    expect(again.stderr).toContain(`No restore holds the memory of ${name}.`);
   });
 });
 

@@ -359,7 +359,7 @@ describe('an erasure', () => {
         seen.push(await rejection(call(core, 'alice', 'memory_read', { path: 'user/b.md' })));
         seen.push(await rejection(erase(core)));
         seen.push(await rejection(core.files.put('users/alice/x.md', { content: 'x' }, operator)));
-        seen.push(await rejection(core.restores.release('alice', operator)));
+        seen.push(await rejection(core.restores.release({ userId: 'alice' }, operator)));
         seen.push(await rejection(core.revisions.redact(old?.id ?? '', { reason: 'x' }, operator)));
         const filter = { userId: 'alice', keepLast: 1 };
         pruned.push((await core.revisions.prune(filter, operator)).pruned);

@@ -57,6 +57,7 @@ const OPERATOR = new Set([
   'POST /v1/admin/dream/users/:userId/run',
   'PUT /v1/admin/dream/spaces/:spaceId/paused',
   'POST /v1/admin/dream/spaces/:spaceId/run',
+  'POST /v1/admin/spaces/:id/release',
   'POST /v1/admin/dream/runs/:id/cancel',
   'POST /v1/admin/dream/runs/:id/apply',
   'POST /v1/admin/dream/runs/:id/reject',

@@ -373,6 +373,10 @@ describe('lines with a text', () => {
       [{ text: FALSE, in: 'user' }, issue('/userId')],
       [{ text: FALSE, in: 'file' }, issue('/path')],
       [{ text: FALSE, in: 'everywhere', userId: 'alice' }, issue('/userId')],
+      [{ text: FALSE, in: 'everywhere', spaceId: 'acme' }, issue('/spaceId')],
+      [{ text: FALSE, in: 'user', userId: 'alice', spaceId: 'acme' }, issue('/spaceId')],
+      [{ path: FILE, lines: '1', spaceId: 'acme' }, issue('/spaceId')],
+      [{ revisionIds: ['x'], spaceId: 'acme' }, issue('/revisionIds')],
       [{ text: FALSE, in: 'everywhere', path: FILE }, issue('/path')],
       [{ text: FALSE, in: 'everywhere', spaceId: 'team' }, issue('/spaceId')],
       [{ text: FALSE, in: 'everywhere', actor: 'x' }, issue('/actor')],
@@ -387,5 +391,43 @@ describe('lines with a text', () => {
       expect([body, await undo(body)]).toMatchObject([body, expected]);
     }
     expect(await contentOf()).toBe(`${FALSE}\n`);
+  });
+});
+
+describe('a text in a space', () => {
+  it('is undone there alone, and counted by space and user', async () => {
+    const { server, post, contentOf, undo, clock } = await open();
+    const put = async (path: string, content: string) => {
+      await server.request('PUT', `/v1/admin/files/${path}`, {
+        headers: asAdmin,
+        body: { content },
+      });
+      clock.advance(1_000);
+    };
+    for (const path of ['spaces/acme/a.md', 'spaces/other/a.md', 'users/acme/a.md']) {
+      await put(path, 'true\n');
+      await put(path, 'true\nfalse fact\n');
+    }
+    const text = 'false fact';
+    const everywhere = await undo({ text, in: 'everywhere', dryRun: true });
+    const counted = everywhere.json.counts.users.map(
+      ({ userId, spaceId }: Record<string, string | null>) => [userId, spaceId],
+    );
+    expect(counted.sort()).toEqual([
+      [null, 'acme'],
+      [null, 'other'],
+      ['acme', null],
+    ]);
+    const done = await undo({ text, in: 'user', spaceId: 'acme' });
+    expect(done.json.files).toMatchObject([{ path: 'spaces/acme/a.md', outcome: 'reverted' }]);
+    expect(await contentOf('spaces/acme/a.md')).toBe('true\n');
+    expect(await contentOf('spaces/other/a.md')).toContain(text);
+    expect(await contentOf('users/acme/a.md')).toContain(text);
+    // A cursor of one memory is none of another.
+    await put('spaces/acme/b.md', 'true\n');
+    const query = { text: 'true', limit: 1 };
+    const { nextCursor: cursor } = (await post('search', { ...query, spaceId: 'acme' })).json;
+    const other = await post('search', { ...query, spaceId: 'other', cursor });
+    expect(other).toMatchObject(refused(400, 'INVALID_CURSOR'));
   });
 });

@@ -42,7 +42,7 @@ async function open() {
     ) {
       const { runId, traceId } = options;
       const changes = Object.entries(contents).map(([path, content]) => ({
-        userId: 'alice',
+        scope: 'u:alice' as const,
         path,
         content,
         reason: 'Carries lines.',

@@ -20,7 +20,8 @@ function guardOf(fact: string, line: string, path = 'user/profile.md'): string |
   const memory = memoryOf(FILES, { fact });
   const operation = edit('add', { add: { path, lines: [`- ${line}`] }, sources: ['fact:1: '] });
   const reply = JSON.stringify({ operations: [operation] });
-  const parsed = parseEdits(reply, REMEMBER_KINDS, nameLines(memory.files))?.operations ?? [];
+  const parsed =
+    parseEdits(reply, REMEMBER_KINDS, { files: nameLines(memory.files) })?.operations ?? [];
   const options = toExamineOptions({ times: resolveTimes(fact, DAY), day: DAY }, 100_000);
   const [examined] = atOnce(examineInSteps(memory, parsed, options));
   if (examined === undefined) throw new Error('The operation is not of the form asked for.');

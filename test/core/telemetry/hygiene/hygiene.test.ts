@@ -96,23 +96,24 @@ describe('the hygiene of a user’s memory', () => {
     const { filesChecked, files, counts, severities } = report;
     const { high, medium, low } = severities;
     expect(high + medium + low).toBe(Object.values(counts).reduce((sum, one) => sum + one, 0));
-    const alice = { userId: 'alice', filesChecked, files, counts, severities };
+    const alice = { userId: 'alice', spaceId: null, filesChecked, files, counts, severities };
     const bob = {
       userId: 'bob',
+      spaceId: null,
       filesChecked: 1,
       files: 1,
       counts: {},
       severities: { high: 0, medium: 0, low: 0 },
     };
-    expect((await core.observability.hygieneOfUsers({})).items).toEqual([alice, bob]);
-    const first = await core.observability.hygieneOfUsers({ limit: 1 });
+    expect((await core.observability.hygieneOf('users', {})).items).toEqual([alice, bob]);
+    const first = await core.observability.hygieneOf('users', { limit: 1 });
     expect(first.items).toEqual([alice]);
     const cursor = first.nextCursor ?? '';
-    expect(await core.observability.hygieneOfUsers({ limit: 1, cursor })).toEqual({
+    expect(await core.observability.hygieneOf('users', { limit: 1, cursor })).toEqual({
       items: [bob],
       nextCursor: null,
     });
-    expect((await core.observability.hygieneOfUsers({ q: 'OB' })).items).toEqual([bob]);
+    expect((await core.observability.hygieneOf('users', { q: 'OB' })).items).toEqual([bob]);
   });
 
   it('finds catalog entries that lead nowhere, and files that the catalog lacks', async () => {
@@ -392,6 +393,53 @@ describe('the search for lines that are alike', () => {
     for (const content of [...hostile, 'https://a:'.repeat(20_000), 'eyJ'.repeat(60_000)]) {
       findSecrets('a.md', content, screening);
       await findContradictions([...readLines('a.md', content)]);
+    }
+  });
+});
+
+describe('the check of a space', () => {
+  it('finds in it what it finds in the memory of a user, by its own paths, and counts by space', async () => {
+    const core = await openCore();
+    const files = {
+      'index.md': '# Index\n\n- [Refunds](refunds.md)\n- [Old](spaces/acme/old.md)\n',
+      'refunds.md':
+        'Refunds take 14 days, says the contract.\n\nSee user/profile.md: [you](user/profile.md).\n',
+      'hours.md': 'Refunds take 14 days, says the contract.\n\n[Shared](shared/none.md)\n',
+    };
+    for (const [path, content] of Object.entries(files)) {
+      await core.files.put(`spaces/acme/${path}`, { content }, ADMIN);
+    }
+    await core.files.put('users/acme/a.md', { content: 'x\n' }, ADMIN);
+    const report = await core.observability.hygiene({ spaceId: 'acme' });
+    expect(report).toMatchObject({ userId: null, spaceId: 'acme', files: 3, filesChecked: 3 });
+    const found = report.findings.map(({ kind, message }) => [kind, message]);
+    expect(found).toContainEqual([
+      'stale_catalog',
+      'The catalog lists spaces/acme/old.md, which does not exist.',
+    ]);
+    expect(found).toContainEqual([
+      'broken_link',
+      'A link leads to shared/none.md, which does not exist.',
+    ]);
+    expect(report.counts).toMatchObject({ missing_from_catalog: 1, duplicate_line: 1 });
+    // Another file for each reader.
+    expect(JSON.stringify(report)).not.toContain('profile.md');
+    for (const { places } of report.findings) {
+      for (const { path } of places) expect(path).toMatch(/^spaces\/acme\//);
+    }
+    const spaces = (await core.observability.hygieneOf('spaces', {})).items;
+    expect(spaces).toMatchObject([{ userId: null, spaceId: 'acme', counts: report.counts }]);
+    expect((await core.observability.hygieneOf('spaces', { q: 'x' })).items).toEqual([]);
+    const users = (await core.observability.hygieneOf('users', {})).items;
+    expect(users).toMatchObject([{ userId: 'acme', spaceId: null, files: 1 }]);
+  });
+
+  it('needs a user or a space, and one of them only', async () => {
+    const core = await openCore();
+    for (const query of [{}, { userId: 'a', spaceId: 'a' }, { spaceId: '.a' }]) {
+      await expect(core.observability.hygiene(query)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+      });
     }
   });
 });
