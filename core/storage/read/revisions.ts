@@ -55,11 +55,12 @@ export function createRevisionStore(database: StoreDatabase): RevisionStore {
     async ofCalls(revisions) {
       return await database.read(async (connection) => {
         const found: RevisionRecord[] = [];
-        for (const [column, { ids, rest }] of toCallKeys(revisions)) {
+        for (const [column, { ids, index, rest }] of toCallKeys(revisions)) {
           const rows = await findRows(connection, 'svc_revision', {
             columns: [column],
             rows: [...ids].map((id) => [id]),
             select: ['s.scope', 'f.path', ...REVISIONS.select('t')],
+            index,
             rest: ` and t.${column} is not null${NAMES_OF_FOUND}${rest}`,
           });
           found.push(...rows.map((row) => REVISIONS.toRecord(row)));
@@ -113,7 +114,7 @@ const NAMES_OF_FOUND =
 /** By column: the ids of calls, runs and transactions, each id once. */
 function toCallKeys(
   revisions: Parameters<RevisionStore['ofCalls']>[0],
-): Map<string, { ids: Set<string>; rest: string }> {
+): Map<string, { ids: Set<string>; index: string; rest: string }> {
   const [calls, runs, commits] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const { toolCallId, runId, commitId } of revisions) {
     if (toolCallId !== null) calls.add(toolCallId);
@@ -122,9 +123,12 @@ function toCallKeys(
   }
   const noCall = ' where t.tool_call_id is null';
   return new Map([
-    ['tool_call_id', { ids: calls, rest: '' }],
-    ['run_id', { ids: runs, rest: noCall }],
-    ['commit_id', { ids: commits, rest: `${noCall} and t.run_id is null` }],
+    ['tool_call_id', { ids: calls, index: 'svc_revision_tool_call', rest: '' }],
+    ['run_id', { ids: runs, index: 'svc_revision_run', rest: noCall }],
+    [
+      'commit_id',
+      { ids: commits, index: 'svc_revision_commit', rest: `${noCall} and t.run_id is null` },
+    ],
   ]);
 }
 

@@ -60,15 +60,23 @@ export async function findRows(
     columns,
     rows,
     select,
+    index,
     rest = '',
     parameters = [],
-  }: RowKeys & { select: readonly string[]; rest?: string; parameters?: readonly SqlValue[] },
+  }: RowKeys & {
+    select: readonly string[];
+    /** The index that finds the keys, where the database may take none. */
+    index?: string;
+    rest?: string;
+    parameters?: readonly SqlValue[];
+  },
 ): Promise<Row[]> {
   if (rows.length === 0) return [];
   const keys = toKeySet(connection, table, { columns, rows });
   const match = columns.map((column) => `t.${column} = k.${column}`).join(' and ');
+  const source = index === undefined ? `${table} t` : connection.dialect.byIndex(table, 't', index);
   return await connection.all(
-    `select ${select.join(', ')} from ${keys.sql} k cross join ${table} t on ${match}${rest}`,
+    `select ${select.join(', ')} from ${keys.sql} k cross join ${source} on ${match}${rest}`,
     [...keys.parameters, ...parameters],
   );
 }
