@@ -125,7 +125,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
   const access = createAccess(basis, { ready: () => life.ready() });
   const fenceKey = createFenceKey(storage.config);
   const exam = createExam({ config: storage.config, ...providers, settings, ids, now });
-  const { services, filing } = createToolServices(basis, {
+  const { services, filing, unlogged } = createToolServices(basis, {
     exam,
     telemetry,
     providers,
@@ -191,7 +191,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     logSize,
     access,
     rewriter,
-    ...createAdminParts(basis, { telemetry, indexer, memory }),
+    ...createAdminParts(basis, { telemetry, indexer, memory, unlogged }),
     eventStreams: telemetry.eventStreams,
     metrics: telemetry.metrics,
     queue,

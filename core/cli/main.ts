@@ -1,7 +1,7 @@
 import { loadConfig } from '../config/index.ts';
 import { ConfigError, Mistakes } from '../config/error.ts';
 import { readFlags } from '../config/flags.ts';
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../values/nearest.ts';
 import { printConfig } from '../config/print.ts';
 import { findPackageRoot } from '../packages/package-root.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   backup: async () => (await import('./backup.ts')).backup,
   export: async () => (await import('./export.ts')).exportCommand,
   import: async () => (await import('./import.ts')).importCommand,
+  check: async () => (await import('./check.ts')).check,
   verify: async () => (await import('./verify.ts')).verify,
   freeze: async () => (await import('./freeze.ts')).freeze,
   keys: async () => (await import('./keys.ts')).keys,

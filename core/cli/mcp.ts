@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { loadConfig } from '../config/index.ts';
 import { ConfigError } from '../config/error.ts';
 import { importPlugin } from '../config/factories.ts';
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../values/nearest.ts';
 import type { ToolRunner } from '../contracts/tool.ts';
 import { describeError } from '../describe-error.ts';
 import { parseSpaceLine } from '../access/spaces.ts';

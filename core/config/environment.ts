@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util';
 import { PROXY_VARIABLES } from '../network/proxy.ts';
 import { ConfigError } from './error.ts';
 import { refuseExported } from './exported-folder.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../values/nearest.ts';
 import { SETTING_KEYS, settingOf, type SettingKey } from './settings.ts';
 import { readTextFile } from './text-file.ts';
 

@@ -1,5 +1,5 @@
 import { ConfigError, type Mistakes } from './error.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../values/nearest.ts';
 import type { SchemaFacts } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import { ConfigError, Mistakes } from './error.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../values/nearest.ts';
 import { takeStart } from '../encoding/take-text.ts';
 
 /** One option. This is the only place for its schema, default and description. */

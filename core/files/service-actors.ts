@@ -2,6 +2,8 @@
 export const OPERATOR_ACTOR = 'admin';
 /** The actor of what an import writes. */
 export const IMPORT_ACTOR = 'import';
+/** The actor of the questions of checks. They leave no access row. */
+export const CHECK_ACTOR = 'check';
 
 /** Actors that only the service itself uses. */
 export const SERVICE_ACTORS: ReadonlySet<string> = new Set([
@@ -10,6 +12,7 @@ export const SERVICE_ACTORS: ReadonlySet<string> = new Set([
   'filing-agent',
   IMPORT_ACTOR,
   'playground',
+  CHECK_ACTOR,
 ]);
 
 /** Whether an actor is the service itself or an operator, and so no agent that uses memory. */

@@ -10,6 +10,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { backupRoutes } from './routes/backup.ts';
 import { modelExamRoutes } from './routes/model-exam.ts';
 import { vacuumRoutes } from './routes/vacuum.ts';
+import { checksRoutes } from './routes/checks.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { exportRoutes } from './routes/export.ts';
@@ -58,6 +59,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...reembedRoutes(core),
     ...reindexRoutes(core),
     ...verifyRoutes(core),
+    ...checksRoutes(core),
     ...backupRoutes(core),
     ...vacuumRoutes(core),
     ...modelExamRoutes(core),

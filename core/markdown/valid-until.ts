@@ -82,7 +82,7 @@ export function isPast({ value }: Pick<ValidUntil, 'value'>, { at, timeZone }: M
 }
 
 /** What of a text is no longer valid at a moment. */
-function listExpired(content: string, moment: Moment): ValidUntil[] {
+export function listExpired(content: string, moment: Moment): ValidUntil[] {
   return readValidUntil(content).filter((end) => isPast(end, moment));
 }
 

@@ -31,7 +31,7 @@ export interface FindDependencies {
   /** Memory as it is now. */
   files: MemoryFiles;
   ids: IdSource;
-  accessQueue: AccessQueue;
+  accessQueue: Pick<AccessQueue, 'access'>;
   /** `null` if no embedder is configured. */
   hybrid: HybridDependencies | null;
   revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>;

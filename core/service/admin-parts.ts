@@ -9,8 +9,11 @@ import { createObservability } from '../telemetry/observability.ts';
 import { createTraces } from '../telemetry/traces.ts';
 import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
+import type { Check } from '../checks/check.ts';
+import { runChecks } from '../checks/run-checks.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { Telemetry } from './telemetry.ts';
+import type { UnloggedServices } from './tool-services.ts';
 
 /** What only the admin's routes and commands use. */
 export type AdminParts = ReturnType<typeof createAdminParts>;
@@ -22,11 +25,32 @@ export function createAdminParts(
     telemetry: Pick<Telemetry, 'queue' | 'knownErasures'>;
     indexer: SearchIndex['indexer'];
     memory: Pick<Memory, 'files' | 'revisions'>;
+    unlogged: UnloggedServices;
   },
 ) {
   const { queue } = deps.telemetry;
   const { files, revisions } = deps.memory;
+  const observability = createObservability({
+    storage,
+    revisions,
+    queue,
+    sla: settings.sla,
+    timeZone: settings.timeZone,
+    screening,
+    now,
+  });
   return {
+    runChecks: (checks: readonly Check[]) =>
+      runChecks(
+        {
+          ...deps.unlogged,
+          storage,
+          hygiene: (query) => observability.hygiene(query),
+          timeZone: settings.timeZone,
+          now,
+        },
+        checks,
+      ),
     fileLists: createFileLists({ storage, revisions, timeZone: settings.timeZone, now }),
     contentsAudit: createContentsAudit({ queue, ids, now, isOn: settings.auditReads }),
     searchContents: createContentSearch(storage),
@@ -43,15 +67,7 @@ export function createAdminParts(
     }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
-    observability: createObservability({
-      storage,
-      revisions,
-      queue,
-      sla: settings.sla,
-      timeZone: settings.timeZone,
-      screening,
-      now,
-    }),
+    observability,
     reindex: createReindex({ storage, indexer: deps.indexer, ids, log }),
   };
 }

@@ -25,11 +25,14 @@ interface ToolServicesDependencies {
   exam: Pick<Exam, 'standing'>;
 }
 
+/** Services that leave no access row, for checks. */
+export type UnloggedServices = Pick<MemoryServices, 'find' | 'context'>;
+
 /** Creates what the built-in tools call, and the filing of what `memory_remember` leaves in the inbox. */
 export function createToolServices(
   { storage, settings, screening, log, ids, now }: Basis,
   { telemetry, providers, index, memory, fenceKey, exam }: ToolServicesDependencies,
-): { services: MemoryServices; filing: Filing } {
+): { services: MemoryServices; filing: Filing; unlogged: UnloggedServices } {
   const { timeZone, replyTokens } = settings;
   const { files, idempotency, revisions } = memory;
   const { indexer, caches, embedding, embeddings } = index;
@@ -79,6 +82,16 @@ export function createToolServices(
     checkScopes: (scopes) => telemetry.knownErasures.check(scopes),
     latestErasure: () => telemetry.knownErasures.latest(),
   });
+  const context = {
+    model,
+    now,
+    fenceKey,
+    lineTimes,
+    timeZone,
+    replyTokens,
+    standing: exam.standing,
+    isFilled: settings.context.fill,
+  };
   const services: MemoryServices = {
     files,
     history: createReadAt({
@@ -89,18 +102,16 @@ export function createToolServices(
       now,
     }),
     find: createFind(search),
-    context: createContext({
-      search,
-      model,
-      now,
-      fenceKey,
-      lineTimes,
-      timeZone,
-      replyTokens,
-      standing: exam.standing,
-      isFilled: settings.context.fill,
-    }),
+    context: createContext({ ...context, search }),
     remember: remember === null ? null : createRemember(remember, filing),
   };
-  return { services, filing };
+  const unlogged = { ...search, accessQueue: { access: () => undefined } };
+  return {
+    services,
+    filing,
+    unlogged: {
+      find: createFind(unlogged),
+      context: createContext({ ...context, search: unlogged }),
+    },
+  };
 }

@@ -10,7 +10,7 @@ type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<Acc
 
 interface AccessDependencies {
   ids: IdSource;
-  accessQueue: AccessQueue;
+  accessQueue: Pick<AccessQueue, 'access'>;
 }
 
 /**

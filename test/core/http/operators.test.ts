@@ -52,6 +52,7 @@ const OPERATOR = new Set([
   'POST /v1/admin/freeze',
   'DELETE /v1/admin/freezes/:id',
   'POST /v1/admin/playground/:name',
+  'POST /v1/admin/checks/run',
   'POST /v1/admin/verify',
   'PUT /v1/admin/dream/users/:userId/paused',
   'POST /v1/admin/dream/users/:userId/run',
