@@ -10,8 +10,11 @@ export interface ModelProvider {
   readonly model: string;
   /** Where the model is: results of its exam hold for this address. */
   readonly address?: string;
-  /** Tokens of a prompt and its reply together, where the provider knows; `SERVICE_MODEL_CONTEXT` comes first. */
-  readonly contextTokens?: number;
+  /**
+   * Tokens of a prompt and its reply together, where the provider knows, perhaps only after a `check`;
+   * `SERVICE_MODEL_CONTEXT` comes first.
+   */
+  readonly contextTokens?: number | undefined;
   generate(request: GenerateRequest): Promise<GenerateResult>;
   /**
    * Whether the provider answers and lists the model, asked for without a reply of the model. `false`:

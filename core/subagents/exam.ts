@@ -13,7 +13,7 @@ import { toLocalDay, toTime } from '../time/time.ts';
 import { askInExam, type ExamQuestion, type ExamUsage } from './exam/ask.ts';
 import { checkFiling, drawFilingCases, toFilingQuestion } from './exam/filing.ts';
 import { checkJudging, drawJudgingCases, toJudgingQuestion } from './exam/judging.ts';
-import type { GuardedModel } from './guarded-model.ts';
+import { checkInTime, type GuardedModel } from './guarded-model.ts';
 import { limitReply } from '../edits/prompt-budget.ts';
 import {
   REMEMBER_PROMPT_VERSION,
@@ -110,6 +110,8 @@ export function createExam(deps: ExamDependencies): Exam {
       const parts: ExamPart[] = [];
       for (const part of ['files', 'judges'] as const) {
         const model = examined[part] as GuardedModel;
+        // Its server may say then how much the model reads. The cases tell whether it answers.
+        await checkInTime(model).catch(() => undefined);
         const use = toUse(model, null);
         const onStep = () => progress(Math.min((steps.done += 1), steps.total), steps.total);
         const examine = (form: PromptUse['form']) =>

@@ -15,6 +15,9 @@ import type { ProviderHealth } from '../providers/provider-health.ts';
 /** Characters of a reply: far more than what anybody asks for has. */
 const REPLY_LENGTH = 200_000;
 
+/** A smaller context holds no prompt. */
+const LEAST_CONTEXT = 1_024;
+
 /** A provider that is held to its contract, and can always be checked. */
 export type GuardedModel = ModelProvider & Required<Pick<ModelProvider, 'check'>>;
 
@@ -25,13 +28,18 @@ export type GuardedModel = ModelProvider & Required<Pick<ModelProvider, 'check'>
  * call tells `health` how it went.
  */
 export function guardModel(provider: ModelProvider, health?: ProviderHealth): GuardedModel {
-  const { name, model, address, contextTokens } = provider;
-  const isContext = Number.isSafeInteger(contextTokens) && (contextTokens as number) >= 1_024;
+  const { name, model, address } = provider;
   return {
     name,
     model,
     ...(typeof address === 'string' ? { address } : {}),
-    ...(isContext && contextTokens !== undefined ? { contextTokens } : {}),
+    /** Known once the provider was checked, where its server tells. */
+    get contextTokens() {
+      const { contextTokens } = provider;
+      return Number.isSafeInteger(contextTokens) && (contextTokens as number) >= LEAST_CONTEXT
+        ? contextTokens
+        : undefined;
+    },
     async generate(request) {
       const { signal } = request;
       // Whatever a provider throws while it is called is a rejection, too.

@@ -109,27 +109,46 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
     }
   }
 
+  let contextTokens: number | undefined;
   return {
     name: 'openai',
     model,
     address: baseUrl,
+    get contextTokens() {
+      return contextTokens;
+    },
     generate: (request) => call(request, (signal) => ask(request, signal)),
     check: (options) =>
       call(options, (signal) =>
-        isListed(async () =>
-          hasModel(await awaitAnswer(client.get('/models', { signal })), model as string),
-        ),
+        isListed(async () => {
+          const listed = findModel(await awaitAnswer(client.get('/models', { signal })), model);
+          if (listed !== null) contextTokens = readContext(listed);
+          return listed !== null;
+        }),
       ),
   };
 }
 
 /** Ollama lists a model with its tag, and takes the name without it. */
-function hasModel(answer: unknown, model: string): boolean {
+function findModel(answer: unknown, model: string | null): Record<string, unknown> | null {
   const { data } = toObject(answer);
-  if (!Array.isArray(data)) return false;
-  return (data as unknown[])
-    .map(toObject)
-    .some(({ id }) => id === model || id === `${model}:latest`);
+  if (!Array.isArray(data)) return null;
+  const models = (data as unknown[]).map(toObject);
+  return models.find(({ id }) => id === model || id === `${model}:latest`) ?? null;
+}
+
+/** How servers name a model's context, the one that is loaded first: vLLM, OpenRouter, Groq, LM Studio, Mistral. */
+const CONTEXT_FIELDS = [
+  'loaded_context_length',
+  'max_model_len',
+  'context_length',
+  'context_window',
+  'max_context_length',
+] as const;
+
+function readContext(listed: Record<string, unknown>): number | undefined {
+  const told = CONTEXT_FIELDS.map((field) => listed[field]);
+  return told.find((tokens): tokens is number => Number.isSafeInteger(tokens));
 }
 
 function toBody(

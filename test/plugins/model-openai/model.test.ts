@@ -553,6 +553,21 @@ describe('a check', () => {
     expect(error).toMatchObject({ details: { providerStatus: 404 } });
   });
 
+  it.each([
+    [{ max_model_len: 16_384 }, 16_384],
+    [{ context_length: 131_072 }, 131_072],
+    [{ loaded_context_length: 8_192, max_context_length: 40_960 }, 8_192],
+    [{ context_window: '32k' }, undefined],
+    [{ max_model_len: 512 }, undefined],
+    [{}, undefined],
+  ])('learns how much the model reads from a list that has %j', async (told, expected) => {
+    server.next(({ sendJson }) => sendJson(200, { data: [{ id: 'small', ...told }] }));
+    const guarded = guardModel(model());
+    expect(guarded.contextTokens).toBeUndefined();
+    await guarded.check({});
+    expect(guarded.contextTokens).toBe(expected);
+  });
+
   it('knows the tag that Ollama puts behind a name', async () => {
     server.next(({ sendJson }) => sendJson(200, { data: [{ id: 'small:latest' }] }));
     await guardModel(model()).check({});
