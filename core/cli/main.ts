@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reindex: async () => (await import('./reindex.ts')).reindex,
   migrate: async () => (await import('./migrate.ts')).migrate,
   backup: async () => (await import('./backup.ts')).backup,
+  copy: async () => (await import('./copy.ts')).copy,
   export: async () => (await import('./export.ts')).exportCommand,
   import: async () => (await import('./import.ts')).importCommand,
   check: async () => (await import('./check.ts')).check,

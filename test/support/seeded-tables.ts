@@ -16,12 +16,12 @@ const FUTURE = 4e12;
 export const TABLES = foldTables(MIGRATIONS);
 
 /** Fills every table with rows of many scopes. */
-export async function seedTables(connection: Connection): Promise<void> {
+export async function seedTables(connection: Connection, count = ROWS): Promise<void> {
   for (const table of TABLES.values()) {
     const { columns, primaryKey } = table;
     // One row of each scope, or many of each.
     const hasMany = columns.some(({ name }) => name === 'scope_id') && primaryKey.length > 1;
-    const rows = Array.from({ length: ROWS }, (_, row) => {
+    const rows = Array.from({ length: count }, (_, row) => {
       const place = hasMany ? { scope: row % SCOPES, number: Math.floor(row / SCOPES) } : null;
       return columns.map((column) => toCell(column, place ?? { scope: row, number: row }));
     });

@@ -16,7 +16,7 @@ import { toText } from './rows.ts';
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** The key in `svc_meta` of the schema's version. */
-const SCHEMA_VERSION_KEY = 'schema_version';
+export const SCHEMA_VERSION_KEY = 'schema_version';
 
 /**
  * Refuses a database of a later version of the service, which may contain data that this version

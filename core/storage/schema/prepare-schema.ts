@@ -3,6 +3,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StorageOptions } from '../../contracts/storage.ts';
 import { DOUBT_MS } from '../../maintenance/look-again.ts';
+import { MemoryError } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import {
@@ -12,6 +13,7 @@ import {
   readSchemaVersion,
   SCHEMA_VERSION,
 } from './migrate.ts';
+import { isUnfinishedCopy } from './copy-mark.ts';
 import { createSchemaLease, LEASE_TABLE, type SchemaLease } from './schema-lease.ts';
 
 /** How long after its last renewal another instance may take over. */
@@ -29,11 +31,22 @@ type Log = StorageOptions['log'];
 
 /**
  * Migrates an open database to the newest schema, if it has an earlier one or none. Throws
- * `STORAGE_UNAVAILABLE` for the schema of a later version, and otherwise what the database threw.
+ * `STORAGE_UNAVAILABLE` for the schema of a later version and for a copy that is not finished, and
+ * otherwise what the database threw.
  */
-export async function prepareSchema(database: SqlDatabase, log: Log): Promise<void> {
+export async function prepareSchema(
+  database: SqlDatabase,
+  log: Log,
+  { takesCopies = false } = {},
+): Promise<void> {
   const from = await database.read(readSchemaVersion, {});
   assertKnownSchema(from);
+  if (from > 0 && !takesCopies && (await database.read(isUnfinishedCopy, {}))) {
+    throw new MemoryError(
+      'STORAGE_UNAVAILABLE',
+      'A copy into this database is not finished: run `memory-service copy` again, from the same source.',
+    );
+  }
   if (from === SCHEMA_VERSION) return;
   if (from > 0) await backUp(database, from, log);
   if (database.limits.writers === 'one') await migrateInOne(database);
