@@ -211,7 +211,9 @@ function toCondition(
 ): { sql: string; parameters: readonly SqlValue[] } {
   const key = primaryKey.map(quote);
   const parts = [
-    ...(name === 'svc_meta' ? [{ sql: `${quote('key')} not in (?, ?)`, parameters: MARKS }] : []),
+    ...(name === 'svc_meta'
+      ? [{ sql: `${quote('key')} not in (?, ?, ?)`, parameters: MARKS }]
+      : []),
     ...(after === null ? [] : [dialect.isBeyond(key, '>', after)]),
     ...(from === null ? [] : [dialect.isBeyond(key, '>=', from)]),
     ...(upTo === null ? [] : [dialect.isBeyond(key, '<=', upTo)]),

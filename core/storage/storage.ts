@@ -17,7 +17,7 @@ import { createLogStore } from './write/log.ts';
 import { createObservationStore } from './read/observations.ts';
 import { createRevisionStore } from './read/revisions.ts';
 import { createVectorStore } from './index/vectors.ts';
-import { planMigration, readSchemaVersion } from './schema/migrate.ts';
+import { planMigration, readSchema } from './schema/migrate.ts';
 import { toInteger } from './schema/rows.ts';
 
 /** The version of `SqlDatabase` that this service takes. */
@@ -66,7 +66,9 @@ export function createStorage(database: SqlDatabase): Storage {
     describe: () => opened.describe(),
     planMigration: () =>
       database.examine(async (found) =>
-        planMigration(found === null ? 0 : await readSchemaVersion(found.connection)),
+        planMigration(
+          found === null ? { version: 0, oldest: 0 } : await readSchema(found.connection),
+        ),
       ),
     examine: () => database.examine(examine),
     mutate: opened.mutate.bind(opened),

@@ -1,12 +1,12 @@
 import type { Connection } from '../dialect.ts';
-import { SCHEMA_VERSION_KEY } from './migrate.ts';
+import { OLDEST_SCHEMA_KEY, SCHEMA_VERSION_KEY } from './migrate.ts';
 import { tableOf } from './tables.ts';
 
 /** The key in `svc_meta` of a database that a copy is being made into. */
 const COPY_KEY = 'unfinished_copy';
 
 /** Keys in `svc_meta` that say what a database itself is, and are never copied. */
-export const MARKS: readonly [string, string] = [SCHEMA_VERSION_KEY, COPY_KEY];
+export const MARKS: readonly string[] = [SCHEMA_VERSION_KEY, OLDEST_SCHEMA_KEY, COPY_KEY];
 
 /** Whether a copy into this database was begun and not finished. */
 export async function isUnfinishedCopy(connection: Connection): Promise<boolean> {

@@ -15,28 +15,39 @@ import { toText } from './rows.ts';
 /** The schema version of this release. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** The key in `svc_meta` of the schema's version. */
+/** The key in `svc_meta` of the schema's version, and of the oldest one whose service may use it. */
 export const SCHEMA_VERSION_KEY = 'schema_version';
+export const OLDEST_SCHEMA_KEY = 'oldest_schema';
+
+/** The schema of a database; version 0 if there is none. */
+export interface FoundSchema {
+  version: number;
+  /** The oldest version whose service may use it. */
+  oldest: number;
+}
 
 /**
- * Refuses a database of a later version of the service, which may contain data that this version
- * would break. Throws `STORAGE_UNAVAILABLE`.
+ * Refuses a database of a later version of the service that this one may not run beside: it may contain data that this
+ * version would break. Throws `STORAGE_UNAVAILABLE`.
  */
-export function assertKnownSchema(version: number): void {
-  if (version <= SCHEMA_VERSION) return;
+export function assertKnownSchema({ version, oldest }: FoundSchema, known = SCHEMA_VERSION): void {
+  if (version <= known || oldest <= known) return;
   throw new MemoryError(
     'STORAGE_UNAVAILABLE',
-    `The database has schema ${version}, and this version of memory-service knows up to ${SCHEMA_VERSION}: start the newer version that made it.`,
-    { details: { schemaVersion: version, known: SCHEMA_VERSION } },
+    `The database has schema ${version}, which needs a version of memory-service that knows schema ${oldest} or later. This one knows up to ${known}: start the newer version that made it.`,
+    { details: { schemaVersion: version, oldest, known } },
   );
 }
 
-/** The version of the existing schema; 0 if there is none. */
-export async function readSchemaVersion(connection: Connection): Promise<number> {
-  if ((await readParts(connection, 'svc_meta')).length === 0) return 0;
-  const sql = 'select value from svc_meta where `key` = ?';
-  const [row] = await connection.all(sql, [SCHEMA_VERSION_KEY]);
-  return row === undefined ? 0 : Number(toText(row['value']));
+/** The schema of the database. */
+export async function readSchema(connection: Connection): Promise<FoundSchema> {
+  if ((await readParts(connection, 'svc_meta')).length === 0) return { version: 0, oldest: 0 };
+  const sql = 'select `key`, value from svc_meta where `key` in (?, ?)';
+  const rows = await connection.all(sql, [SCHEMA_VERSION_KEY, OLDEST_SCHEMA_KEY]);
+  const found = new Map(rows.map(({ key, value }) => [toText(key), Number(toText(value))]));
+  const version = found.get(SCHEMA_VERSION_KEY) ?? 0;
+  // Earlier versions of the service named none: only their own may use it.
+  return { version, oldest: Math.min(version, found.get(OLDEST_SCHEMA_KEY) ?? version) };
 }
 
 /** The version to start from, and a hook before each step, with what the step does. */
@@ -64,7 +75,9 @@ export async function migrate(
     beforeStep = () => Promise.resolve(),
   }: MigrateOptions,
 ): Promise<void> {
+  let { oldest } = await readSchema(connection);
   for (const migration of migrations.slice(from)) {
+    oldest = Math.max(oldest, migration.runsBeside ?? migration.version);
     const title = toTitle(migration);
     for (const step of migration.steps) {
       await beforeStep(`${title}: ${describeStep(step)}`);
@@ -74,7 +87,10 @@ export async function migrate(
     await connection.dialect.insertRows(connection, {
       table: META,
       columns: ['key', 'value'],
-      rows: [[SCHEMA_VERSION_KEY, String(migration.version)]],
+      rows: [
+        [SCHEMA_VERSION_KEY, String(migration.version)],
+        [OLDEST_SCHEMA_KEY, String(oldest)],
+      ],
       conflict: { update: ['value'] },
     });
   }
@@ -82,15 +98,16 @@ export async function migrate(
 
 /** The statements that {@link migrate} runs from a version on. Throws for a newer version. */
 export function planMigration(
-  from: number,
+  schema: FoundSchema,
   migrations: readonly Migration[] = MIGRATIONS,
 ): MigrationPlan {
-  assertKnownSchema(from);
+  assertKnownSchema(schema, migrations.length);
+  const from = schema.version;
   const steps = migrations.slice(from).flatMap((migration) => {
     const title = toTitle(migration);
     return migration.steps.map((step) => `${title}: ${describeStep(step)}`);
   });
-  return { from, to: migrations.length, steps };
+  return { from, to: Math.max(from, migrations.length), steps };
 }
 
 /** As in `0001 memory`. */

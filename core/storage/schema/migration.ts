@@ -81,6 +81,11 @@ export function integer(name: string, options: { nullable?: boolean } = {}): Col
 export interface Migration {
   version: number;
   name: string;
+  /**
+   * The oldest schema whose version of the service may go on beside this one. An additive migration names an earlier
+   * one; what it replaces is removed by a later migration, once nobody runs the version that needs it. Default: its own.
+   */
+  runsBeside?: number;
   steps: readonly MigrationStep[];
 }
 

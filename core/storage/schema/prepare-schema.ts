@@ -6,14 +6,10 @@ import { DOUBT_MS } from '../../maintenance/look-again.ts';
 import { MemoryError } from '../../errors.ts';
 import type { Connection } from '../dialect.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import {
-  assertKnownSchema,
-  createTable,
-  migrate,
-  readSchemaVersion,
-  SCHEMA_VERSION,
-} from './migrate.ts';
+import { assertKnownSchema, createTable, migrate, readSchema } from './migrate.ts';
 import { isUnfinishedCopy } from './copy-mark.ts';
+import type { Migration } from './migration.ts';
+import { MIGRATIONS } from './migrations/list.ts';
 import { createSchemaLease, LEASE_TABLE, type SchemaLease } from './schema-lease.ts';
 
 /** How long after its last renewal another instance may take over. */
@@ -37,31 +33,47 @@ type Log = StorageOptions['log'];
 export async function prepareSchema(
   database: SqlDatabase,
   log: Log,
-  { takesCopies = false } = {},
+  { takesCopies = false, migrations = MIGRATIONS }: PrepareOptions = {},
 ): Promise<void> {
-  const from = await database.read(readSchemaVersion, {});
-  assertKnownSchema(from);
+  const from = await readKnown(database, migrations);
   if (from > 0 && !takesCopies && (await database.read(isUnfinishedCopy, {}))) {
     throw new MemoryError(
       'STORAGE_UNAVAILABLE',
       'A copy into this database is not finished: run `memory-service copy` again, from the same source.',
     );
   }
-  if (from === SCHEMA_VERSION) return;
+  if (from >= migrations.length) return;
   if (from > 0) await backUp(database, from, log);
-  if (database.limits.writers === 'one') await migrateInOne(database);
-  else await migrateInTurn(database, log);
+  if (database.limits.writers === 'one') await migrateInOne(database, migrations);
+  else await migrateInTurn(database, migrations, log);
+}
+
+interface PrepareOptions {
+  /** Whether a copy into the database goes on. */
+  takesCopies?: boolean;
+  /** Of another version of the service, for tests. */
+  migrations?: readonly Migration[];
+}
+
+/** The version of a schema that a service with these migrations may use. */
+async function readKnown(database: SqlDatabase, migrations: readonly Migration[]): Promise<number> {
+  const schema = await database.read(readSchema, {});
+  assertKnownSchema(schema, migrations.length);
+  return schema.version;
 }
 
 /** Where a write transaction locks everything, one transaction makes all of the changes, or none. */
-async function migrateInOne(database: SqlDatabase): Promise<void> {
+async function migrateInOne(
+  database: SqlDatabase,
+  migrations: readonly Migration[],
+): Promise<void> {
   const begun = performance.now();
   for (;;) {
     const outcome = await database.transact(
       async (connection) => {
-        const from = await readSchemaVersion(connection);
-        assertKnownSchema(from);
-        await migrate(connection, { from });
+        const schema = await readSchema(connection);
+        assertKnownSchema(schema, migrations.length);
+        await migrate(connection, { from: schema.version, migrations });
       },
       { isSlow: true },
     );
@@ -79,17 +91,19 @@ async function migrateInOne(database: SqlDatabase): Promise<void> {
  * others wait until it has finished or died. Each step can be repeated, so the next instance continues
  * where it stopped.
  */
-async function migrateInTurn(database: SqlDatabase, log: Log): Promise<void> {
+async function migrateInTurn(
+  database: SqlDatabase,
+  migrations: readonly Migration[],
+  log: Log,
+): Promise<void> {
   let lease: SchemaLease | null = null;
   let hasWaited = false;
   for (;;) {
-    const from = await database.read(readSchemaVersion, {});
-    assertKnownSchema(from);
-    if (from === SCHEMA_VERSION) return;
+    if ((await readKnown(database, migrations)) >= migrations.length) return;
     lease ??= await openLease(database);
     const fence = await lease.claim(randomUUID(), LEASE_MS);
     if (fence !== null) {
-      await migrateUnderLease(database, { lease, fence }, log);
+      await migrateUnderLease(database, { lease, fence, migrations }, log);
       continue;
     }
     if (!hasWaited) log.info({}, 'another instance changes the schema');
@@ -100,7 +114,11 @@ async function migrateInTurn(database: SqlDatabase, log: Log): Promise<void> {
 
 async function migrateUnderLease(
   database: SqlDatabase,
-  { lease, fence }: { lease: SchemaLease; fence: number },
+  {
+    lease,
+    fence,
+    migrations,
+  }: { lease: SchemaLease; fence: number; migrations: readonly Migration[] },
   log: Log,
 ): Promise<void> {
   const heartbeat = setInterval(() => {
@@ -110,9 +128,9 @@ async function migrateUnderLease(
   let warning: NodeJS.Timeout | undefined;
   try {
     // Reads the version again: another instance may have migrated until the lease became free.
-    const from = await database.read(readSchemaVersion, {});
-    if (from >= SCHEMA_VERSION) return;
-    log.info({ from, to: SCHEMA_VERSION }, 'changing the schema of the database');
+    const { version: from } = await database.read(readSchema, {});
+    if (from >= migrations.length) return;
+    log.info({ from, to: migrations.length }, 'changing the schema of the database');
     let renewedAt = performance.now();
     const beforeStep = async (step: string) => {
       clearTimeout(warning);
@@ -127,7 +145,7 @@ async function migrateUnderLease(
     const quick = await statementByStatement(database, { isSlow: false });
     // A new database has no rows. With more time, a lost answer would renew the lease for an hour.
     const slow = from === 0 ? quick : await statementByStatement(database, { isSlow: true });
-    await migrate(quick, { from, slow, beforeStep });
+    await migrate(quick, { from, migrations, slow, beforeStep });
   } catch (error) {
     // Another instance took over while this process was stopped. The caller checks again.
     if (error instanceof LeaseLost || database.classify(error) === 'duplicate') return;

@@ -136,7 +136,7 @@ describe('the schema on MariaDB', () => {
   it('is refused when a later version of the service made it, and left as it is', async () => {
     const url = await freshDatabase();
     await (await open(url)).close();
-    const newer = `update svc_meta set value = '${SCHEMA_VERSION + 1}' where \`key\` = 'schema_version'`;
+    const newer = `update svc_meta set value = '${SCHEMA_VERSION + 1}' where \`key\` in ('schema_version', 'oldest_schema')`;
     await query(url, newer);
     const before = await schemaOf(url);
     const storage = mysql({ url });

@@ -135,7 +135,7 @@ describe('the schema', () => {
     await (await open({ filename })).close();
     withDatabase(filename, (database) => {
       database.exec(
-        `update svc_meta set value = '${SCHEMA_VERSION + 1}' where key = 'schema_version'`,
+        `update svc_meta set value = '${SCHEMA_VERSION + 1}' where key in ('schema_version', 'oldest_schema')`,
       );
     });
     const error = await rejection(sqlite({ filename }).init({ log: quiet, now: Date.now }));
