@@ -103,6 +103,7 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   grace: 'in grace period',
   backoff: 'retry later',
   budget: 'token limit',
+  window: 'waits for its time of day',
   in_flight: 'run not finished',
   model_not_configured: 'no model',
 };

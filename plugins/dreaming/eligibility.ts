@@ -2,6 +2,7 @@ import type { RunUser } from '../../core/contracts/runs.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 import type { DreamSettings } from './settings.ts';
+import { isInWindow } from './window.ts';
 
 /** Why no run begins for a user or a space at the next tick. */
 export const SKIP_REASONS = [
@@ -14,6 +15,7 @@ export const SKIP_REASONS = [
   'grace',
   'backoff',
   'budget',
+  'window',
   'in_flight',
   'model_not_configured',
 ] as const;
@@ -24,6 +26,8 @@ export type SkipReason = (typeof SKIP_REASONS)[number];
 export interface Circumstances {
   settings: DreamSettings;
   now: number;
+  /** Of the service: the part of the day in which runs begin is one there. */
+  timeZone: string;
   hasModel: boolean;
   /** The model failed several times in a row, so that no run begins for a while. */
   isModelResting: boolean;
@@ -33,7 +37,7 @@ export interface Circumstances {
 
 /** `null` if a run begins for the user at the next tick, else the first reason against it. */
 export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReason | null {
-  const { settings, now, hasModel, isModelResting } = circumstances;
+  const { settings, now, timeZone, hasModel, isModelResting } = circumstances;
   const { record } = user;
   if (!settings.dream_enabled || !user.dream) return 'disabled';
   if (user.archivedAt !== null) return 'archived';
@@ -44,6 +48,7 @@ export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReas
   if (now - quietSince < settings.dream_grace_period_minutes * 60_000) return 'grace';
   if (isModelResting || (record?.retryAt ?? 0) > now) return 'backoff';
   if (tokensLeft(record, settings, now) < MIN_RUN_TOKENS) return 'budget';
+  if (!isInWindow(settings.dream_window, { at: now, timeZone })) return 'window';
   if (isInFlight(user)) return 'in_flight';
   return hasModel ? null : 'model_not_configured';
 }

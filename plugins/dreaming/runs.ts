@@ -210,6 +210,7 @@ async function beginRun(
       const circumstances = {
         settings,
         now,
+        timeZone: host.settings.timeZone,
         hasModel: host.models.model !== null,
         isModelResting,
         isFrozen: (one: ScopeKey) => isFrozen(host, one),
@@ -224,7 +225,7 @@ async function beginRun(
         details: { limit, max: settings[limit] },
       });
     }
-    const id = host.newId();
+    const id = dreams.newId();
     const { name, fence } = lease;
     const request = { scope, runId: id, lease: { name, fence } };
     const row = await dreams.update(request, ({ user: record }) => {

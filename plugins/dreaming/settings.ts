@@ -2,8 +2,10 @@ import Type, { type Static, type TObject } from 'typebox';
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
 import { toCount } from '../../core/encoding/setting-count.ts';
 import { readAfterWrite } from '../../core/errors.ts';
+import { nullable } from '../../core/schemas/shapes.ts';
 import { SETTING_BOUNDS } from './setting-bounds.ts';
 import { MIN_RUN_TOKENS } from './tokens.ts';
+import { isWindow, WINDOW_PATTERN } from './window.ts';
 
 const integer = (setting: keyof typeof SETTING_BOUNDS, description: string) => {
   const { min: minimum, max: maximum } = SETTING_BOUNDS[setting];
@@ -26,6 +28,10 @@ export const SETTING_SCHEMAS = {
   dream_mode: Type.Enum(['auto', 'review'], {
     type: 'string',
     description: 'auto applies what is safe; in review, all waits for a person.',
+  }),
+  dream_window: nullable(Type.String({ pattern: WINDOW_PATTERN }), {
+    description:
+      'When runs begin, in the time zone of the service, as in 22:30-05:00; null is always. A run by hand begins at any time.',
   }),
   dream_waiting_days: integer('dream_waiting_days', 'How long an operation waits for a person.'),
   dream_max_tokens_per_user_day: integer(
@@ -53,6 +59,7 @@ const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_max_writes: 10,
   dream_concurrency: 3,
   dream_mode: 'auto',
+  dream_window: null,
   dream_waiting_days: 30,
   dream_max_tokens_per_user_day: 200_000,
   dream_max_reply_tokens: 32_000,
@@ -71,6 +78,7 @@ const SAFE_DREAM_SETTINGS: DreamSettings = {
   dream_max_writes: 1,
   dream_concurrency: 1,
   dream_mode: 'review',
+  dream_window: '00:00-00:01',
   dream_max_tokens_per_user_day: MIN_RUN_TOKENS,
   dream_require_exam: true,
 };
@@ -142,6 +150,8 @@ export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsRead
 }
 
 function isValid(key: keyof DreamSettings, value: unknown): boolean {
+  if (key === 'dream_window')
+    return value === null || (typeof value === 'string' && isWindow(value));
   const schema = SETTING_SCHEMAS[key] as {
     type?: string;
     minimum?: number;

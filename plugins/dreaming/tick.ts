@@ -116,6 +116,7 @@ function judge({ host, breaker }: TickParts, settings: DreamSettings, user: RunU
   return judgeUser(user, {
     settings,
     now: host.now(),
+    timeZone: host.settings.timeZone,
     hasModel: true,
     isModelResting: breaker.pauseMs > 0,
     isFrozen: (scope) => isFrozen(host, scope),

@@ -430,6 +430,7 @@ describe('dreams', () => {
     await page.getByRole('link', { name: 'Settings', exact: true }).click();
     await page.getByLabel('Write budget, writes per run').fill('7');
     await page.getByLabel('Waiting time, days').fill('14');
+    await page.getByLabel('Time of day').fill('22:30-05:00');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).first().waitFor();
     await page.getByRole('switch', { name: 'Dreaming enabled' }).click();
@@ -439,6 +440,7 @@ describe('dreams', () => {
       dream_enabled: false,
       dream_max_writes: 7,
       dream_waiting_days: 14,
+      dream_window: '22:30-05:00',
     });
     await page.getByLabel('Write budget, writes per run').fill('101');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -65,6 +65,7 @@ export function usersRoutes(
     return {
       settings: held,
       now: host.now(),
+      timeZone: host.settings.timeZone,
       hasModel: host.models.model !== null,
       isModelResting: options.isModelResting(),
       isFrozen: (scope) => isFrozen(host, scope),

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
+import { isInWindow } from '../../../plugins/dreaming/window.ts';
+import { manualClock } from '../../support/clock.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDatabase } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
@@ -256,6 +258,50 @@ describe('the scheduler', () => {
   });
 });
 
+describe('the time of day', () => {
+  const NOON = Date.UTC(2026, 10, 22, 12);
+  const HOUR = 60 * MINUTE;
+
+  it('keeps runs from beginning outside of it, in the time zone of the service, but not by hand', async () => {
+    const clock = manualClock(NOON);
+    const service = await openDreams({ clock, settings: { dream_window: '22:30-05:00' } });
+    service.say(() => ({ operations: [] }));
+    await service.write('alice', 'user/a.md', 'Likes tea.\n');
+    clock.advance(HOUR);
+    expect(await skipReasons(service)).toEqual({ alice: 'window' });
+    expect(await service.plugin.tick()).toMatchObject({ runs: 0, reasons: { window: 1 } });
+    clock.advance(9 * HOUR + 30 * MINUTE);
+    expect(await skipReasons(service)).toEqual({ alice: null });
+    expect(await service.plugin.tick()).toMatchObject({ runs: 1 });
+    await service.write('bob', 'user/b.md', 'Likes rain.\n');
+    clock.advance(10 * HOUR);
+    expect(await skipReasons(service)).toMatchObject({ bob: 'window' });
+    expect((await service.dream('bob')).state).toBe('completed');
+  });
+
+  it.each(['02:00', '2:00-5:00', '24:00-05:00', '02:00-02:00', '', 7])(
+    'is refused as %j',
+    async (dream_window) => {
+      const service = await openDreams();
+      const { status, json } = await service.admin('PUT', 'dream/config', { dream_window });
+      expect([status, json.error?.code]).toEqual([400, 'INVALID_REQUEST']);
+      expect((await service.admin('GET', 'dream/config')).json.dream_window).toBeNull();
+    },
+  );
+
+  it.each([
+    [null, '2026-07-01T12:00:00Z', true],
+    ['13:00-15:00', '2026-07-01T12:00:00Z', true],
+    ['13:00-15:00', '2026-12-01T12:00:00Z', true],
+    ['13:30-15:00', '2026-12-01T12:00:00Z', false],
+    ['22:00-02:00', '2026-07-01T23:59:00Z', true],
+    ['22:00-02:00', '2026-07-01T00:00:00Z', false],
+    ['00:00-00:01', '2026-07-01T22:00:30Z', true],
+  ])('%s in Berlin is seen at %s as %s', (window, at, expected) => {
+    expect(isInWindow(window, { at: Date.parse(at), timeZone: 'Europe/Berlin' })).toBe(expected);
+  });
+});
+
 describe('the settings', () => {
   it('are read with their defaults, changed all or nothing, and audited', async () => {
     const service = await openDreams();
@@ -267,6 +313,7 @@ describe('the settings', () => {
       dream_max_writes: 10,
       dream_concurrency: 3,
       dream_mode: 'auto',
+      dream_window: null,
       dream_waiting_days: 30,
       dream_require_exam: false,
       dream_max_tokens_per_user_day: 200_000,
@@ -376,6 +423,7 @@ describe('the settings', () => {
       const { json } = await service.admin('GET', 'dream/config');
       expect(json, spoilt).toEqual({
         ...good,
+        dream_window: null,
         schedulerStarted: false,
         invalidKeys: Object.keys(good),
       });
