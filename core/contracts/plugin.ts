@@ -64,8 +64,6 @@ export interface Host {
   readonly log: Logger;
   /** The service's clock, milliseconds. */
   now(): number;
-  /** A new id, later than every one before it: a UUIDv7. */
-  newId(): string;
   readonly settings: HostSettings;
   readonly models: HostModels;
   /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */
@@ -172,7 +170,7 @@ export interface ReadFile {
 export interface TracedRun {
   /** What is done: 1 to 64 of `a-z . _ -`, the first a letter. */
   name: string;
-  /** A UUIDv7, from `newId`: it takes the place of a tool call's id. */
+  /** A UUIDv7, from `runs.newId`: it takes the place of a tool call's id. */
   runId: string;
   /** Whose memory it is about. */
   scope: ScopeKey;
@@ -330,6 +328,8 @@ export interface RunRevision {
  * with their user or space.
  */
 export interface PluginRuns extends Omit<RunStore, 'update'> {
+  /** An id for a run, later than every one before it: a UUIDv7. */
+  newId(): string;
   /** A new run in the state `queued`, to be changed and given to `update`. */
   create(run: Pick<RunRecord, 'id' | 'scope'>): RunRecord;
   /** The lease to hold while a run changes the memory of a user or a space: it goes with their data. */

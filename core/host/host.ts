@@ -118,7 +118,6 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
   const host: Host = Object.freeze({
     log,
     now: deps.now,
-    newId: () => deps.ids.next(),
     settings: deps.settings,
     models: deps.models,
     memory: Object.freeze({
@@ -364,6 +363,7 @@ function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns 
   const store = deps.storage.runs?.of(name);
   if (store === undefined) return null;
   return Object.freeze({
+    newId: () => deps.ids.next(),
     create: ({ id, scope }) => toNewRun({ id, scope, plugin: name, createdAt: deps.now() }),
     scopeLease(scope) {
       assertScope(scope);

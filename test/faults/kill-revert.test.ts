@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -123,7 +124,7 @@ async function fill(database: string, pairs: number): Promise<void> {
         scope: 'u:alice' as const,
         reason: 'Carries a line.',
       })),
-      { actor: 'mover', runId: host.newId() },
+      { actor: 'mover', runId: randomUUID() },
     );
     await write(`from/${at}`, '- tea\n- later\n');
     await write(`to/${at}`, `- rice\n- nuts ${at}\n- later\n`);

@@ -274,7 +274,7 @@ describe('what a plugin gets', () => {
 
   it('a write that is refused for its content or a lost lease leaves its access row in the run’s trace', async () => {
     const { core, host } = await withPlugin();
-    const runId = host.newId();
+    const runId = randomUUID();
     const trace = host.trace({ name: 'toy.run', runId, scope: 'u:alice' as const, actor: 'toy' });
     const change = {
       scope: 'u:alice' as const,
@@ -299,7 +299,7 @@ describe('what a plugin gets', () => {
 
   it('records its runs as events that hold the phases of their writes, and no content', async () => {
     const { core, host } = await withPlugin();
-    const runId = host.newId();
+    const runId = randomUUID();
     const run = { name: 'toy.run', runId, scope: 'u:alice' as const, actor: 'toy' };
     const trace = host.trace(run);
     const change = {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Host, HostWriteOptions, Plugin, RunChange } from '../../../core/contracts/plugin.ts';
 import type { RunUserRecord } from '../../../core/contracts/runs.ts';
@@ -27,7 +28,7 @@ function catalog(maxWrites = 1): Plugin & { tick(): Promise<void> } {
         for (const { scope } of await runs.changedUsers({ after: null, limit: 100 })) {
           const lease = await host.lease(runs.scopeLease(scope), { ttlMs: 60_000 });
           if (lease === null) continue;
-          const run = { ...runs.create({ id: host.newId(), scope }), startedAt: host.now() };
+          const run = { ...runs.create({ id: runs.newId(), scope }), startedAt: host.now() };
           const request = { scope, runId: run.id, lease: lease.guard };
           const toEnded = (
             user: RunUserRecord,
@@ -150,7 +151,7 @@ describe('a write with the rows of its run', () => {
     const host = given as unknown as Host;
     const { runs } = host;
     if (runs === null) throw new Error('The storage keeps no runs.');
-    const run = runs.create({ id: host.newId(), scope: 'u:alice' });
+    const run = runs.create({ id: runs.newId(), scope: 'u:alice' });
     const request = { scope: run.scope, runId: run.id };
     await runs.update(request, () => ({ result: null, run: { ...run, state: 'running' } }));
     const change = {
@@ -247,14 +248,14 @@ describe('a write with the rows of its run', () => {
 
   it('takes no row of another run or plugin, and needs the id of its run', async () => {
     const { core, host, run, write, content } = await openRun();
-    const dream = { ...run, id: host.newId(), plugin: 'dreaming' };
+    const dream = { ...run, id: randomUUID(), plugin: 'dreaming' };
     await core.storage.runs
       ?.of('dreaming')
       .update({ scope: dream.scope, runId: dream.id }, () => ({ result: null, run: dream }));
     const foreign = await rejection(write({ runId: dream.id, with: () => ({}) }));
     expect(foreign.code).toBe('RUN_NOT_FOUND');
     for (const other of [
-      { id: host.newId() },
+      { id: randomUUID() },
       { plugin: 'dreaming' },
       { scope: 'u:bob' as const },
     ]) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Host, Plugin } from '../../../core/contracts/plugin.ts';
 import { call } from '../../support/service.ts';
@@ -52,7 +53,7 @@ async function openWaiting(content = FOOD, line = 3) {
           content,
           reason: 'Carries lines.',
         })),
-        { actor: 'carrier', runId: host.newId() },
+        { actor: 'carrier', runId: randomUUID() },
       );
     },
   };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Host, Plugin } from '../../../../core/contracts/plugin.ts';
@@ -63,7 +64,7 @@ async function open() {
         content,
         reason: 'Carries lines.',
       }));
-      const runId = host.newId();
+      const runId = randomUUID();
       const written = await host.write(changes, { actor: 'mover', runId });
       return { runId, ids: written.map(({ revisionId }) => revisionId) };
     },
