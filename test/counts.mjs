@@ -16,8 +16,9 @@ const OUTSIDE = [
   'core/storage/read/observations.ts',
   'core/storage/write/log.ts',
 ];
-/** What begins the transactions of a database: `mutate` itself, and the migrations before it. */
+/** What begins the transactions of a database: `mutate` itself, the migrations before it, and a copy of all rows. */
 const TRANSACTIONS = [
+  'core/storage/copy-database.ts',
   'core/storage/open-database.ts',
   'core/storage/schema/prepare-schema.ts',
   'core/storage/schema/schema-lease.ts',

@@ -443,7 +443,9 @@ async function findFaults(page: Page, within: string): Promise<string[]> {
   await settled(page);
   const off = RULES_OF_COLOUR.map((rule) => [rule, { enabled: false }] as const);
   const faults = await runAxe(page, 'html', { rules: Object.fromEntries(off) });
-  for (const colorScheme of ['light', 'dark'] as const) {
+  // The scheme of the place before comes first: a change of it draws everything anew.
+  const isDark = (await page.locator('html.dark').count()) > 0;
+  for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme });
     await page.locator(`html.${colorScheme}`).waitFor({ state: 'attached' });
     await settled(page);

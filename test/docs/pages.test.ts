@@ -55,7 +55,12 @@ describe.each(pages)('%s', (page) => {
 
   it('names error codes and settings that exist', () => {
     const settings = SETTING_KEYS.map((key) => settingOf(key).env as string);
-    const known = new Set([...Object.keys(ERROR_CODES), ...settings, 'SERVICE_CONFIG']);
+    const known = new Set([
+      ...Object.keys(ERROR_CODES),
+      ...settings,
+      'SERVICE_CONFIG',
+      'MEMORY_COPY_TO',
+    ]);
     const named = wordsOf(page).match(/\b[A-Z]+(?:_[A-Z0-9]+)+\b/g) ?? [];
     // OpenTelemetry's own are in its specification.
     const own = named.filter((name) => !name.startsWith('OTEL_') && !OF_OTHERS.includes(name));

@@ -72,7 +72,7 @@ describe('memory-service spaces', () => {
     [['show', 'nothing'], 1, 'There is no space nothing.'],
     [['archive', 'nothing'], 1, 'There is no space nothing.'],
     [['create', '-x'], 78, ''],
-    [['create', 'a/b'], 1, 'spaceId is not valid.'],
+    [['create', 'a/b'], 1, 'id is not valid.'],
     [['create', 'a', '--quota', 'few'], 1, '--quota is a whole number.'],
     [['create'], 78, 'spaces create needs a spaceId'],
     [['drop', 'a'], 78, 'spaces needs one of list, create, show, archive, erase, restore'],

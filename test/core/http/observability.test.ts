@@ -139,7 +139,7 @@ describe('the dashboard over HTTP', () => {
       }
     }
     expect((await get(server, 'hygiene')).json.error.details.issues).toEqual([
-      { path: '/userId', message: 'is required' },
+      { path: '/userId', message: 'or spaceId is needed' },
     ]);
     const backwards = 'summary?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z';
     expect((await get(server, backwards)).json.error.details.issues[0].path).toBe('/until');

@@ -199,7 +199,7 @@ describe('a dream run whose proposer and verifier are hostile', () => {
     expect(await run()).toBe('');
   });
 
-  it('removes the line that was quoted, also when another one has its number by then; it removes that one if numbers decide', async () => {
+  it('removes the line that it named, also when another one has its number by then, and if numbers decide', async () => {
     const run = async () => {
       const service = await openDreams({ settings: { dream_mode: 'review' } });
       await service.write('alice', A, '- Likes tea\n- Likes tea a lot\n');
@@ -214,7 +214,8 @@ describe('a dream run whose proposer and verifier are hostile', () => {
     expect(await run()).toBe('- Never alone\n- Likes tea a lot\n');
     locateByNumber();
     switchOffGuards(['place']);
-    expect(await run()).toBe('- Likes tea\n- Likes tea a lot\n');
+    // What waits follows its very line, number and all.
+    expect(await run()).toBe('- Never alone\n- Likes tea a lot\n');
   });
 
   it('leaves to a person what a verifier passes whose reply a line of memory dictates', async () => {

@@ -148,7 +148,7 @@ const commands = {
       host.write(
         [
           {
-            userId: 'spender',
+            scope: 'u:spender',
             path: `user/${name}-${process.pid}-${n}.md`,
             content: 'x',
             reason: '',

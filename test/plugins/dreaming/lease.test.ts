@@ -78,7 +78,7 @@ it.each(['its list of users', 'everything'])(
     await silent.write('alice', 'user/inbox.md', '- Likes tea.\n');
     silent.clock.advance(31 * MINUTE);
     proxy.silence((sql) => {
-      const isList = sql.includes('left join svc_dream_run as d');
+      const isList = sql.includes('left join svc_dream_run d');
       if (isList && what === 'everything') proxy.silence('all');
       return isList;
     });

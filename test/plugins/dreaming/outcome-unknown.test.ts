@@ -47,7 +47,12 @@ const WRITES: Record<
   },
   'PUT dream/users/:userId/paused': {
     request: () => ['PUT', 'dream/users/alice/paused', { paused: true }],
-    failRead: (storage, error) => vi.spyOn(dreamRunsOf(storage), 'user').mockRejectedValue(error),
+    // It is read before, to know whether there is such a memory, and for the answer.
+    failRead(storage, error) {
+      const dreams = dreamRunsOf(storage);
+      const read = dreams.user.bind(dreams);
+      return vi.spyOn(dreams, 'user').mockImplementationOnce(read).mockRejectedValue(error);
+    },
     look: () => 'dream/users?userIds=alice',
     made: { items: [{ userId: 'alice', paused: true }] },
   },
