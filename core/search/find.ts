@@ -99,6 +99,7 @@ export function createFind(deps: FindDependencies): FindService {
       const expired = memory.expired();
       const answer = {
         ...(expired === 0 ? {} : { expired }),
+        ...(expired > 0 && args.explain === true ? { leftOut: memory.listExpired() } : {}),
         mode: isHybrid ? ('hybrid' as const) : ('text' as const),
         ...(degraded === null ? {} : { degraded }),
         results: results.map(({ result }) => result),

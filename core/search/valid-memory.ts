@@ -1,5 +1,11 @@
 import { toVirtualPath } from '../files/paths.ts';
-import { hideExpired, type Moment, type ValidUntil } from '../markdown/valid-until.ts';
+import {
+  type ExpiredLines,
+  hideExpired,
+  type Moment,
+  toExpiredLines,
+  type ValidUntil,
+} from '../markdown/valid-until.ts';
 import { toTrail } from '../markdown/sections.ts';
 import { createPause } from '../time/pause.ts';
 import type { MemoryFiles } from './memory-files.ts';
@@ -16,10 +22,20 @@ export interface ValidMemory {
   files: MemoryFiles;
   /** How many expired files and lines were left out so far. */
   expired(): number;
+  /** The first of them. */
+  listExpired(): ExpiredPlace[];
   /** Counts the lines that are left out of a part of a file that is shown. */
   note(file: FoundFile, lines: { startLine: number; endLine: number }): void;
 }
 
+/** An expired file, or a line of one, that was left out. */
+export interface ExpiredPlace extends ExpiredLines {
+  /** Virtual. */
+  path: string;
+}
+
+/** Places that are named. */
+const NAMED = 50;
 /** Passages that are looked at where the best ones have expired. */
 const WIDER = 500;
 /** Searches for one request: each leaves out the expired files that those before it found. */
@@ -27,7 +43,7 @@ const ROUNDS = 5;
 
 /** A memory of which nothing is left out. */
 export function wholeMemory({ search, files }: Pick<ValidMemory, 'search' | 'files'>): ValidMemory {
-  return { search, files, expired: () => 0, note: () => undefined };
+  return { search, files, expired: () => 0, listExpired: () => [], note: () => undefined };
 }
 
 /**
@@ -39,7 +55,7 @@ export function validMemory(
   { search, files }: Pick<ValidMemory, 'search' | 'files'>,
   moment: Moment,
 ): ValidMemory {
-  const left = new Set<string>();
+  const left = new Map<string, ExpiredPlace>();
   const seen = new Map<FoundFile, ReturnType<typeof hideExpired>>();
   const expiredOf = new Map<string, readonly ValidUntil[]>();
   const keyOf = (file: FoundFile) => `${file.scope} ${file.fileNo}`;
@@ -54,9 +70,11 @@ export function validMemory(
   }
 
   function note(file: FoundFile, { startLine, endLine }: { startLine: number; endLine: number }) {
-    for (const { line } of expiredOf.get(keyOf(file)) ?? []) {
+    const path = toVirtualPath(file);
+    for (const { line, value } of expiredOf.get(keyOf(file)) ?? []) {
       if (line !== null && line >= startLine && line <= endLine) {
-        left.add(`${keyOf(file)}:${line}`);
+        const place = { path, startLine: line, endLine: line, validUntil: value };
+        left.set(`${keyOf(file)}:${line}`, place);
       }
     }
   }
@@ -64,7 +82,7 @@ export function validMemory(
   function hide(file: FoundFile): FoundFile | null {
     const shown = look(file);
     if (shown === null) {
-      left.add(keyOf(file));
+      if (!left.has(keyOf(file))) left.set(keyOf(file), toWholePlace(file, moment));
       return null;
     }
     return shown.expired.length === 0 ? file : { ...file, content: shown.content };
@@ -130,8 +148,17 @@ export function validMemory(
       readScopes: async (scopes, includes) => hideAll(await files.readScopes(scopes, includes)),
     },
     expired: () => left.size,
+    listExpired: () => [...left.values()].slice(0, NAMED),
     note,
   };
+}
+
+/** The place of a file that has expired as a whole: its own end comes before those of its lines. */
+function toWholePlace(file: FoundFile, moment: Moment): ExpiredPlace {
+  const all = { startLine: 1, endLine: Infinity };
+  const [whole = { startLine: 1, endLine: 1, validUntil: '' }] =
+    toExpiredLines(file.content, moment, all) ?? [];
+  return { path: toVirtualPath(file), ...whole };
 }
 
 /** A passage without the headings above it that have expired. */

@@ -47,7 +47,7 @@ export const FindArguments = strictObject({
   includeExpired: flag(
     'Also files and lines whose valid_until or <!-- until: … --> has passed. Default: false.',
   ),
-  explain: flag('Add what each score is made of.'),
+  explain: flag('Add what each score is made of, and what was left out as expired.'),
 });
 export type FindArguments = Static<typeof FindArguments>;
 
@@ -83,6 +83,20 @@ export const FindResult = Type.Object({
   degraded: Type.Optional(Type.String({ description: 'Why a hybrid search fell back to text.' })),
   results: Type.Array(FoundPassage),
   expired: expiredCountSchema,
+  leftOut: Type.Optional(
+    Type.Array(
+      Type.Object({
+        path: Type.String(),
+        startLine: lineSchema,
+        endLine: lineSchema,
+        validUntil: Type.String({ description: 'As the file says it: a day, or a time.' }),
+      }),
+      {
+        description:
+          'With explain alone: the files and lines that expired counts, the first 50 of them.',
+      },
+    ),
+  ),
   hint: Type.Optional(
     Type.String({
       description: 'Without a result: which files there are, with their first headings.',
