@@ -139,6 +139,11 @@ export function hideExpired(
   return { content: shown + content.slice(at), expired };
 }
 
+/** Whether lines of a text of {@link hideExpired} are blank, or may be at a later moment. */
+export function mayHide(content: string): boolean {
+  return content.includes(HIDDEN) || mayEnd(content);
+}
+
 /** A part of a text of {@link hideExpired}, without the lines that are left out. */
 export function dropHidden(text: string): string {
   if (!text.includes(HIDDEN)) return text;

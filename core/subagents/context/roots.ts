@@ -3,6 +3,7 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexFileKey, IndexState } from '../../contracts/storage.ts';
 import { findAlwaysShown, findTextStart, isKeptOut } from '../../edits/markdown.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
+import { mayHide } from '../../markdown/valid-until.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import type { MemoryFiles, SizedFile } from '../../search/memory-files.ts';
 import type { FoundFile } from '../../search/search-caches.ts';
@@ -45,6 +46,11 @@ const BYTES_PER_CHAR = 3;
 const UNSHOWN_BYTES = 64;
 /** Files of a root that are so small that they may be blank, and count as such. More count as text. */
 const MAYBE_BLANK = 64;
+/**
+ * The sizes of files count what has expired, too. A root that says ends is read if it is at most so many
+ * times too large.
+ */
+const WITH_EXPIRED = 4;
 /** Files of one look at their sizes. */
 const PAGE = 64;
 
@@ -52,7 +58,7 @@ const PAGE = 64;
  * Takes what a context holds whatever the question is. A memory that fits as a whole is given whole.
  * Else: files with `context: always` in their quarter, then roots in the order of `scopes`, each whole or
  * not at all, in at most half of the rest. Which roots can fit is decided by the sizes of their files,
- * before any is read.
+ * before any is read, unless some of it may have expired.
  */
 export async function takeStable(
   memory: MemoryFiles,
@@ -73,20 +79,25 @@ export async function takeStable(
   const roots: RootSize[] = [];
   for (const [place, scope] of scopes.entries()) {
     const state = states[place] ?? null;
-    roots.push(await sizes.measure(memory, { scope, maxChars, state, isNever }));
+    const maxLeast = maxChars * WITH_EXPIRED;
+    roots.push(await sizes.measure(memory, { scope, maxLeast, state, isNever }));
   }
   const hasAlways = (scope: ScopeKey) => always.some(({ file }) => file.scope === scope);
   const canFit = roots.filter(
-    ({ scope, least, maybeBlank }) =>
-      least <= maxChars && (least + maybeBlank > 0 || hasAlways(scope)),
+    ({ scope, least, maybeBlank, maySayEnds }) =>
+      least <= (maySayEnds ? maxChars * WITH_EXPIRED : maxChars) &&
+      (least + maybeBlank > 0 || hasAlways(scope)),
   );
-  const texts = await readRoots(memory, {
+  const { texts, withEnds } = await readRoots(memory, {
     scopes: canFit.map(({ scope }) => scope),
     includes: (file) =>
       !isNever(file) &&
       (!isExcludedFromDreams(file.path) || always.some((range) => isSameFile(range.file, file))),
   });
-  if (roots.reduce((sum, { least }) => sum + least, 0) <= maxChars) {
+  for (const root of canFit) {
+    if (!withEnds.has(root.scope)) sizes.noteWithoutEnds(root);
+  }
+  if (roots.every(({ scope, least }) => least === 0 || texts.has(scope))) {
     const ranges = [...texts.values()].flat();
     if (measureRanges(ranges) <= maxChars) {
       const hasWhole = ranges.length > 0;
@@ -144,6 +155,8 @@ interface RootSize {
   /** How many of these are so small that they may be blank. */
   maybeBlank: number;
   hasLogs: boolean;
+  /** Whether something in it may expire before it changes; known once it was read. */
+  maySayEnds: boolean;
   /** The last path that was looked at; `null` for none so far. */
   after: string | null;
   isComplete: boolean;
@@ -157,12 +170,15 @@ export interface RootSizes {
     memory: MemoryFiles,
     root: {
       scope: ScopeKey;
-      maxChars: number;
+      /** The root is looked at until it is known to take more characters than this. */
+      maxLeast: number;
       /** `null` for a memory that is looked at once. */
       state: IndexState | null;
       isNever: (file: IndexFileKey) => boolean;
     },
   ): Promise<RootSize>;
+  /** Notes that nothing in a root expires before it changes. */
+  noteWithoutEnds(root: RootSize): void;
 }
 
 /** Roots whose sizes are kept for later calls. */
@@ -172,14 +188,23 @@ const KEPT_ROOTS = 10_000;
 export function createRootSizes(): RootSizes {
   const known = new LRUCache<ScopeKey, RootSize>({ max: KEPT_ROOTS });
   return {
-    async measure(memory, { scope, maxChars, state, isNever }) {
+    async measure(memory, { scope, maxLeast, state, isNever }) {
       const key = state === null ? '' : toStateKey(state);
       const kept = state === null ? undefined : known.get(scope);
       const root: RootSize =
         kept?.key === key
           ? { ...kept }
-          : { scope, least: 0, maybeBlank: 0, hasLogs: false, after: null, isComplete: false, key };
-      while (!root.isComplete && root.least <= maxChars) {
+          : {
+              scope,
+              least: 0,
+              maybeBlank: 0,
+              hasLogs: false,
+              maySayEnds: true,
+              after: null,
+              isComplete: false,
+              key,
+            };
+      while (!root.isComplete && root.least <= maxLeast) {
         const options = { after: root.after, limit: PAGE };
         const page = await memory.list({ scope, prefix: '' }, options);
         for (const file of page) {
@@ -195,6 +220,10 @@ export function createRootSizes(): RootSizes {
       }
       if (state !== null) known.set(scope, root);
       return root;
+    },
+    noteWithoutEnds(root) {
+      const kept = known.get(root.scope);
+      if (kept?.key === root.key && kept.after === root.after) kept.maySayEnds = false;
     },
   };
 }
@@ -212,7 +241,10 @@ function leastCharsOf({ path, size }: SizedFile): number {
   return LEAST_SOURCE_CHARS + path.length + text;
 }
 
-/** The text of each root: files with `context: always` first, then by path. */
+/**
+ * The text of each root: files with `context: always` first, then by path. And the roots in which something
+ * has expired, or may expire.
+ */
 async function readRoots(
   memory: MemoryFiles,
   {
@@ -222,10 +254,25 @@ async function readRoots(
     scopes: readonly ScopeKey[];
     includes: (file: IndexFileKey & { path: string }) => boolean;
   },
-): Promise<Map<ScopeKey, StableRange[]>> {
-  const files = scopes.length === 0 ? [] : await memory.readScopes(scopes, includes);
+): Promise<{ texts: Map<ScopeKey, StableRange[]>; withEnds: ReadonlySet<ScopeKey> }> {
+  const missing = new Map<string, ScopeKey>();
+  const files =
+    scopes.length === 0
+      ? []
+      : await memory.readScopes(scopes, (file) => {
+          const isIncluded = includes(file);
+          if (isIncluded) missing.set(`${file.scope} ${file.fileNo}`, file.scope);
+          return isIncluded;
+        });
+  for (const { scope, fileNo } of files) missing.delete(`${scope} ${fileNo}`);
+  // A file that has expired as a whole is missing.
+  const withEnds = new Set(missing.values());
+  for (const { scope, content } of files) if (mayHide(content)) withEnds.add(scope);
   const ranges = files.flatMap((file) => toText(file) ?? []).sort(byMarkAndPath);
-  return new Map(scopes.map((scope) => [scope, ranges.filter(({ file }) => file.scope === scope)]));
+  const texts = new Map(
+    scopes.map((scope) => [scope, ranges.filter(({ file }) => file.scope === scope)]),
+  );
+  return { texts, withEnds };
 }
 
 function toText(file: FoundFile): StableRange | null {

@@ -19,12 +19,13 @@ const find = async (core: Core, query: string, more: object = {}) =>
     await call<{
       results: { path: string; snippet: string; heading: string | null }[];
       expired?: number;
+      leftOut?: object[];
       hint?: string;
     }>(core, 'alice', 'memory_find', { query, ...more })
   ).result;
 const context = async (core: Core, query: string, more: object = {}) =>
   (
-    await call<{ context: string; expired?: number; sources: { path: string }[] }>(
+    await call<{ context: string; expired?: number; sources: { path: string; why: string }[] }>(
       core,
       'alice',
       'memory_context',
@@ -115,6 +116,24 @@ describe('a line with an end', () => {
     expect(results[0]?.heading).toBe('Home');
   });
 
+  it('is named with its end where a find is to explain itself', async () => {
+    const { core } = await openAt('2026-09-01T00:00:00Z');
+    await write(core, 'user/team.md', LEAVE);
+    await write(core, 'user/trip.md', '---\nvalid_until: 2026-08-12\n---\n# Lisbon\n\n- Hotel.\n');
+    const explained = await find(core, 'Lisbon', { explain: true });
+    expect(explained).toMatchObject({ results: [], expired: 2 });
+    expect(explained.leftOut).toHaveLength(2);
+    expect(explained.leftOut).toEqual(
+      expect.arrayContaining([
+        { path: 'user/team.md', startLine: 3, endLine: 3, validUntil: '2026-08-12' },
+        { path: 'user/trip.md', startLine: 1, endLine: 6, validUntil: '2026-08-12' },
+      ]),
+    );
+    expect(await find(core, 'Lisbon')).not.toHaveProperty('leftOut');
+    const whole = await find(core, 'Lisbon', { explain: true, includeExpired: true });
+    expect(whole).not.toHaveProperty('leftOut');
+  });
+
   it('is an example in code', async () => {
     const { core } = await openAt('2026-09-01T00:00:00Z');
     await write(core, 'user/a.md', '```md\n- Lisbon <!-- until: 2026-08-12 -->\n```\n');
@@ -190,6 +209,29 @@ describe('a file with an end', () => {
 });
 
 describe('a context', () => {
+  const OLD = `${'これは古い予定です。'.repeat(20)} <!-- until: 2026-08-12 -->\n`;
+
+  it.each([
+    ['lines', `- Tea\n\n- ${OLD}- ${OLD}`],
+    ['a file', `---\nvalid_until: 2026-08-12\n---\n${OLD.repeat(3)}`],
+  ])('gives memory whole that fits without %s that have expired', async (_, old) => {
+    const { core, setTime } = await openAt(NOON);
+    await write(core, 'user/old.md', old);
+    await write(core, 'user/food.md', '- Allergic to peanuts.\n');
+    // Twice: what is known of the sizes of a memory is kept.
+    for (const question of ['zebra', 'quilt']) {
+      const given = await context(core, question, { maxChars: 300 });
+      expect(given.sources.filter(({ why }) => why === 'fits')).toEqual([]);
+    }
+    setTime('2026-08-13T00:00:00Z');
+    for (const question of ['zebra', 'quilt']) {
+      const given = await context(core, question, { maxChars: 300 });
+      expect(given.context).toContain('- Allergic to peanuts.');
+      expect(given.context).not.toContain('予定');
+      expect(given.sources.every(({ why }) => why === 'fits')).toBe(true);
+    }
+  });
+
   it('gives whole memory without its expired lines, and marks of other lines stay', async () => {
     const { core } = await openAt('2026-09-01T00:00:00Z');
     await write(core, 'user/team.md', `${LEAVE}- Dan is away. <!-- until: 2027-01-01 -->\n`);
