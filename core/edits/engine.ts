@@ -1,3 +1,4 @@
+import type { Moment } from '../markdown/valid-until.ts';
 import { inSlices } from '../time/pause.ts';
 import { classify, type EditClass, findAlike, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
@@ -31,6 +32,8 @@ export interface ExamineOptions {
   limits: EditLimits;
   /** The dates that the words of time of the fact mean. */
   dates?: readonly string[];
+  /** When it is, where lines that have expired may be removed for that alone. */
+  moment?: Moment;
   /** The tests leave one out to see what it is good for. */
   guards?: Readonly<Record<string, Guard>>;
 }
@@ -51,7 +54,7 @@ export async function examine(
 export function* examineInSteps(
   memory: EditedMemory,
   operations: readonly EditOperation[],
-  { limits, dates = [], guards = GUARDS }: ExamineOptions,
+  { limits, dates = [], moment, guards = GUARDS }: ExamineOptions,
 ): Generator<null, ExaminedOperation[]> {
   const all: ExaminedOperation[] = [];
   const workspace = yield* Workspace.open(memory);
@@ -77,7 +80,15 @@ export function* examineInSteps(
     };
     yield null;
     const after = workspace.fork(located);
-    const context = { located, seen: null, before: workspace, after, limits, subjects };
+    const context = {
+      located,
+      seen: null,
+      before: workspace,
+      after,
+      limits,
+      moment: moment ?? null,
+      subjects,
+    };
     const fault = yield* findFault(context, guards);
     if (fault === null) workspace.apply(located);
     all.push(fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } });
@@ -126,14 +137,14 @@ export async function applyEdits(
 function* applyInSteps(
   memory: EditedMemory,
   accepted: readonly ExaminedOperation[],
-  { limits, guards = GUARDS }: ExamineOptions,
+  options: ExamineOptions,
 ): Generator<null, AppliedEdits> {
   const workspace = yield* Workspace.open(memory);
   const applied: ExaminedOperation[] = [];
   const stale: ExaminedOperation[] = [];
   for (const examined of accepted) {
     yield null;
-    const why = yield* applyOne(workspace, examined, { limits, guards });
+    const why = yield* applyOne(workspace, examined, options);
     if (why === null) applied.push(examined);
     else {
       const fault = { status: 'stale', guard: null, why } as const;
@@ -147,12 +158,20 @@ function* applyInSteps(
 function* applyOne(
   workspace: Workspace,
   examined: ExaminedOperation,
-  { limits, guards = GUARDS }: ExamineOptions,
+  { limits, moment, guards = GUARDS }: ExamineOptions,
 ): Generator<null, string | null> {
   const located = yield* workspace.locate(examined.operation);
   if ('status' in located) return located.why;
   const after = workspace.fork(located);
-  const context = { located, seen: examined, before: workspace, after, limits, subjects: null };
+  const context = {
+    located,
+    seen: examined,
+    before: workspace,
+    after,
+    limits,
+    moment: moment ?? null,
+    subjects: null,
+  };
   const fault = yield* findFault(context, guards);
   if (fault !== null) return fault.why;
   workspace.apply(located);

@@ -1,4 +1,5 @@
 import { findLinks } from '../files/links.ts';
+import { listExpired, type Moment, readValidUntil } from '../markdown/valid-until.ts';
 import { finish } from '../time/pause.ts';
 import { bringsInstruction } from './instructions.ts';
 import { isBlank } from './markdown.ts';
@@ -31,6 +32,8 @@ export interface GuardContext {
   before: Workspace;
   after: Workspace;
   limits: EditLimits;
+  /** When it is; `null` where no line may be removed for having expired. */
+  moment: Moment | null;
   /** Whom lines are about; `null` where an operation that was examined before is applied. */
   subjects: Subjects | null;
 }
@@ -49,7 +52,8 @@ const GROWTH = { factor: 3, characters: 400 } as const;
  * form; what a line means is the verifier's to judge.
  */
 export const GUARDS: Readonly<Record<string, Guard>> = {
-  shape({ located: { operation, remove, sources, lines, place }, before, after, limits }) {
+  shape({ located, before, after, limits, moment }) {
+    const { operation, remove, sources, lines, place } = located;
     const { kind } = operation;
     const isSame = place?.isNewFile !== true && before.changedBy(after).length === 0;
     if (isSame) return 'The operation changes nothing.';
@@ -61,9 +65,15 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     }
     if (
       sources.length === 0 &&
-      (kind === 'supersede' || (kind === 'merge' && lines.length === 0))
+      (kind === 'supersede' || (kind === 'merge' && lines.length === 0)) &&
+      !(isOfItself(located) && haveExpired(remove, moment))
     ) {
       return `${kind} needs a source: the line that holds now.`;
+    }
+    // The new line can't have a comment: it would hold for ever.
+    const mayLoseEnd = lines.length > 0 && (kind === 'reword' || kind === 'merge');
+    if (mayLoseEnd && remove.some(({ text }) => readValidUntil(text.trim()).length > 0)) {
+      return 'A line would lose its end.';
     }
     if (kind === 'move') {
       const moved = remove.map(({ text }) => text.trim()).join('\n');
@@ -210,6 +220,18 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       : null;
   },
 };
+
+/** Whether an operation takes lines away for what they say themselves: that they hold no longer. */
+export function isOfItself({
+  operation: { kind, add },
+  sources,
+}: Pick<LocatedOperation, 'operation'> & { sources: readonly unknown[] }): boolean {
+  return kind === 'supersede' && add === null && sources.length === 0;
+}
+
+function haveExpired(rows: LocatedOperation['remove'], moment: Moment | null): boolean {
+  return moment !== null && rows.every(({ text }) => listExpired(text.trim(), moment).length > 0);
+}
 
 /** Runs the guards; `null` when all let the operation through. Yields now and then. */
 export function* findFault(

@@ -14,7 +14,7 @@ import type { ScopeKey } from '../../core/contracts/records.ts';
 import { toUserId, virtualHomeOf } from '../../core/plugin.ts';
 
 /** Stored with every run. Change it with every change of the prompt. */
-export const PROMPT_VERSION = 'dream-4';
+export const PROMPT_VERSION = 'dream-5';
 
 /** The form of a reply. */
 export const REPLY_SCHEMA = editsSchema(DREAM_KINDS);
@@ -40,7 +40,7 @@ const toFull = ({
 
 Operations, each with a short "reason":
 - merge: the same fact stands in several lines, in one file or in several. "remove" names the lines, "add" has one line that keeps all of their facts. Or take the repeats away, with "add" null, and name the line that stays as a source.
-- supersede: a newer line says that an older one no longer holds. "remove" names the older line, "sources" the newer one. "add" is null, or a line with what is still true of the older one.
+- supersede: a newer line says that an older one no longer holds. "remove" names the older line, "sources" the newer one. "add" is null, or a line with what is still true of the older one. A line that ends with <!-- until: 2026-03-31 --> says itself that it holds until that day: once the day is over and nobody needs the line, "remove" names it alone, "add" is null and "sources" is empty. A person decides on it.
 - reword: say the same in fewer or clearer words: leave out filler, fix typing errors, put a date in the place of "yesterday" or "next month", as seen from the date of the line.
 - move: lines go word for word, with the lines that hang below them, to the file and heading where they belong.
 - index: keep the catalog ${home}index.md true: one entry for each file, a list item with one link to it and a few words; add what is missing, take away the entry of a file that is gone, and second entries.
@@ -48,11 +48,11 @@ Operations, each with a short "reason":
 Form:
 - "remove" and "sources" name lines by their ids: ["a7", "b12"]. Only ids that are shown exist. Behind an id the text of the line may follow, copied exactly: "a7| - Has a cat".
 - "heading": null puts new lines in the place of the first line removed in that file, else at its end. Else it names a heading of the file, or a new one. You can't create a file.
-- Every operation but index has something in "remove". merge without new lines and supersede need a source.
+- Every operation but index has something in "remove". merge without new lines and supersede need a source; supersede of lines whose own end is over needs none.
 
 Rules that are enforced:
 - Only files below ${home}; never shared/, a log, or the record of a conversation. Only index changes ${home}index.md, and no file that is there may lose its entry.
-- Front matter, code, tables, quotations, numbered steps, headings and lines marked <!-- pin --> stay as they are. Lines that hang below a line go with it or stay with it.
+- Front matter, code, tables, quotations, numbered steps, headings and lines marked <!-- pin --> stay as they are. Never reword, move or merge a line that ends with <!-- until: … -->: it would lose its end. Lines that hang below a line go with it or stay with it.
 - New lines are plain lines: no heading, no code fence, no comment, no empty line. A heading has at most 60 characters.
 - A password, key or token stays in its file. Nothing that gives orders to an agent, unless a line that you name has it.
 - Headings are text, too: these rules hold for them.
@@ -80,7 +80,7 @@ Examples of refused operations:
 - "- Plays chess" superseded by "- Plays tennis": both can be true.`;
 
 /** Stored with every run of a small model. */
-export const SHORT_PROMPT_VERSION = 'dream-short-1';
+export const SHORT_PROMPT_VERSION = 'dream-short-2';
 
 /** The same for a small model: what it can follow, and nothing else. */
 const toShort = ({
@@ -89,7 +89,7 @@ const toShort = ({
 }: Tidied) => promptText`You tidy ${notes}, in markdown files. In front of each line stands its id, as in a7, and its date. Propose few and safe operations. To propose nothing is a good answer: {"operations":[]}. Answer with JSON in one line.
 
 - merge: the same fact stands in two lines. "remove" has the ids of the repeats, "sources" the id of the line that stays, "add" is null. Or "remove" has all of them, and "add" one line with all of their facts.
-- supersede: a newer line says that an older one no longer holds. "remove" has the id of the older, "sources" that of the newer, "add" is null.
+- supersede: a newer line says that an older one no longer holds. "remove" has the id of the older, "sources" that of the newer, "add" is null. A line that ends with <!-- until: 2026-03-31 --> says itself when it ends: after that day "remove" has its id, "sources" is [], "add" is null.
 - reword: a line says the same in fewer words. "remove" has its id, "add" the new line.
 - move: a line goes word for word to another file or heading. "remove" has its id, "add" has the same line.
 - index: one entry for each file in ${home}index.md, as in "- [Tea](tea.md)".

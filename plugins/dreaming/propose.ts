@@ -2,6 +2,7 @@ import type { ModelStanding, PromptUse } from '../../core/contracts/plugin.ts';
 import type { RunUserRecord } from '../../core/contracts/runs.ts';
 import { decide, examine, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
+import { isOfItself } from '../../core/edits/guards.ts';
 import { nameLines } from '../../core/edits/numbered.ts';
 import { repair } from '../../core/edits/repair.ts';
 import { DREAM_KINDS, parseEdits, type Verdict } from '../../core/edits/operations.ts';
@@ -116,7 +117,8 @@ export async function propose(
   const fresh = mended.filter((operation) => !known.has(keyOf(operation)));
   const checking = run.trace.start('dream.check', 'check operations');
   const editLimits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
-  const examined = await examine(memory, fresh, { limits: editLimits });
+  const moment = { at: host.now(), timeZone };
+  const examined = await examine(memory, fresh, { limits: editLimits, moment });
   const faulty = examined.filter(({ fault }) => fault !== null).length;
   checking.end({
     applied: examined.length - faulty,
@@ -125,13 +127,17 @@ export async function propose(
   });
   checkStop(run);
 
-  const toJudge = examined.filter((one) => one.fault === null && one.class === 'meaning');
+  const isExpiry = (one: ExaminedOperation) => one.fault === null && isOfItself(one);
+  const toJudge = examined.filter(
+    (one) => one.fault === null && one.class === 'meaning' && !isExpiry(one),
+  );
   const unjudged = whyUnjudged(standing, settings);
   const verdicts =
     unjudged === null
       ? await askVerifier(context, run, request, { toJudge, memory, use: standing.verifier })
       : null;
   const operations = examined.map((one) => {
+    if (isExpiry(one)) return toWaiting(one, dryRun);
     const isJudged = toJudge.includes(one);
     const said = isJudged ? (verdicts?.get(one.operation.number) ?? 'unsure') : null;
     const operation = toRunOperation(one, { verdict: said, mode, dryRun });
@@ -159,6 +165,16 @@ function whyUnjudged(
   return 'The models have not been examined, and dream_require_exam asks for it.';
 }
 
+/** Nothing that has expired vanishes by itself: a person decides, whatever the mode is. */
+function toWaiting(examined: ExaminedOperation, dryRun: boolean): RunOperation {
+  const operation = toRunOperation(examined, { verdict: null, mode: 'review', dryRun });
+  const why = dryRun ? `${LEFT_TO_PERSON} ${EXPIRED}` : EXPIRED;
+  return { ...operation, isPreselected: false, why };
+}
+
+const LEFT_TO_PERSON = 'A run that writes would leave this to a person.';
+const EXPIRED = 'Its lines say that they have expired. A person decides whether they go.';
+
 function toRunOperation(
   examined: ExaminedOperation,
   { verdict, mode, dryRun }: { verdict: Verdict | null; mode: 'auto' | 'review'; dryRun: boolean },
@@ -167,7 +183,7 @@ function toRunOperation(
   const { status, isPreselected, why } = decide(examined, { verdict, mode });
   const decided = { ...rest, verdict, guard: fault?.guard ?? null };
   if (dryRun && status === 'waiting') {
-    const words = ['A run that writes would leave this to a person.', why ?? ''].join(' ').trim();
+    const words = [LEFT_TO_PERSON, why ?? ''].join(' ').trim();
     return { ...decided, status: 'dropped', isPreselected: false, why: words };
   }
   return { ...decided, status, isPreselected: isPreselected && status === 'waiting', why };

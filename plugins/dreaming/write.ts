@@ -49,7 +49,7 @@ export interface WritePlan extends AppliedEdits {
 
 /** Plans a write: the operations in their order, as far as the budget of files allows. */
 export async function planWrite(
-  host: Pick<Host, 'settings'>,
+  host: Pick<Host, 'settings' | 'now'>,
   { operations, memory, maxWrites, isLogged }: WriteRequest,
 ): Promise<WritePlan> {
   const maxFiles = maxWrites === null ? Infinity : Math.max(1, maxWrites - Number(isLogged));
@@ -65,14 +65,17 @@ export async function planWrite(
     all.forEach((path) => touched.add(path));
     chosen.push(operation);
   }
-  const limits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
+  const options = {
+    limits: { maxFileBytes: host.settings.maxFileBytes, mayCreate: false },
+    moment: { at: host.now(), timeZone: host.settings.timeZone },
+  };
   const examined: ExaminedOperation[] = [];
   for (const one of chosen) {
     const [located] =
-      one.isUnlocated === true ? await examine(memory, [one.operation], { limits }) : [];
+      one.isUnlocated === true ? await examine(memory, [one.operation], options) : [];
     examined.push(located ?? { ...one, fault: null, knownBy: [], values: [] });
   }
-  return { ...(await applyEdits(memory, examined, { limits })), overBudget };
+  return { ...(await applyEdits(memory, examined, options)), overBudget };
 }
 
 /**

@@ -27,10 +27,10 @@ const hash = (text: string) => createHash('sha256').update(text).digest('hex').s
 describe('a prompt', () => {
   // When this fails, a word was changed: give the prompt its next version, then the new hash.
   it.each([
-    [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-4 b92139707726'],
+    [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-5 9322286290bc'],
     [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-4 862bc113fd78'],
     [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-3 843b47bf7bdc'],
-    [dream.SHORT_PROMPT_VERSION, dream.SHORT_PROMPT, 'dream-short-1 8867e194de27'],
+    [dream.SHORT_PROMPT_VERSION, dream.SHORT_PROMPT, 'dream-short-2 4ad0a614d564'],
     [SHORT_PROMPT_VERSION, SHORT_PROMPT, 'remember-short-1 af749c80ee4d'],
     [SHORT_VERIFIER_PROMPT_VERSION, SHORT_VERIFIER_PROMPT, 'verify-short-1 ee21375ac50c'],
     [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],

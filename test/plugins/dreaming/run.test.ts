@@ -94,7 +94,7 @@ describe('a dream run in auto mode', () => {
       operationsApplied: 5,
       operationsDropped: 0,
       model: 'scripted',
-      promptVersion: 'dream-4',
+      promptVersion: 'dream-5',
       error: null,
     });
     expect(await service.read('alice', 'user/profile.md')).toBe(`# Profile
