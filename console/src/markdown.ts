@@ -10,18 +10,22 @@ const ALLOWED_TAGS = [
 const ALLOWED_ATTRIBUTES = ['href', 'start', 'rel', 'target', 'title', 'class', 'dir'];
 /** Classes of the renderer; a fence can name others. */
 const ALLOWED_CLASSES: ReadonlySet<string> = new Set([
-  ...['align-left', 'align-center', 'align-right', 'front-matter'],
+  ...['align-left', 'align-center', 'align-right', 'front-matter', 'expired'],
 ]);
 
 /**
  * Renders markdown as safe HTML: HTML in the text is escaped, images become their alt text, and
  * DOMPurify removes every tag and attribute that is not on its list.
  *
- * @param linkTo makes the address of a link to another memory file; `null` for a link that is none.
+ * @param options.linkTo makes the address of a link to another memory file; `null` for a link that is none.
+ * @param options.expired the lines of the text that have expired.
  */
 export function renderMarkdown(
   source: string,
-  linkTo: (href: string) => string | null = () => null,
+  {
+    linkTo = () => null,
+    expired = [],
+  }: { linkTo?: (href: string) => string | null; expired?: readonly ExpiredLines[] } = {},
 ): string {
   const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
   parser.renderer.rules['image'] = (tokens, index) => {
@@ -32,6 +36,17 @@ export function renderMarkdown(
   parser.core.ruler.push('heading-levels', ({ tokens }) => nestHeadings(tokens));
   const isDirected = RIGHT_TO_LEFT.test(source);
   parser.core.ruler.push('directions', ({ tokens }) => directBlocks(tokens, isDirected));
+  const { rows, text } = splitFrontMatter(source);
+  const body = rows === null ? toMarkdown(source) : text;
+  // The text below the front matter is the same in both.
+  const above = source.split('\n').length - body.split('\n').length;
+  const ends = new Map(
+    expired.map(({ startLine, validUntil }) => [startLine - 1 - above, validUntil]),
+  );
+  parser.core.ruler.push('expired', ({ tokens, Token: TokenOf }) => {
+    // Markdown counts a `\r` alone as the end of a line, memory does not.
+    if (ends.size > 0 && !/\r(?!\n)/.test(source)) markExpired(tokens, ends, TokenOf);
+  });
   const purify = DOMPurify(window);
   purify.addHook('afterSanitizeAttributes', (node) => {
     if (!ALLOWED_CLASSES.has(node.getAttribute('class') ?? '')) node.removeAttribute('class');
@@ -50,9 +65,7 @@ export function renderMarkdown(
       node.setAttribute('title', href);
     } else node.removeAttribute('href');
   });
-  const { rows, text } = splitFrontMatter(source);
-  const html =
-    rows === null ? parser.render(toMarkdown(source)) : toTable(rows) + parser.render(text);
+  const html = `${rows === null ? '' : toTable(rows)}${parser.render(body)}`;
   return purify.sanitize(html, {
     ALLOWED_TAGS,
     ALLOWED_ATTR: ALLOWED_ATTRIBUTES,
@@ -60,6 +73,49 @@ export function renderMarkdown(
     ALLOW_ARIA_ATTR: false,
     ALLOW_UNKNOWN_PROTOCOLS: false,
   });
+}
+
+/** A line that has expired, as a read of a file answers it. */
+interface ExpiredLines {
+  startLine: number;
+  validUntil: string;
+}
+
+/**
+ * Marks the text of lines that have expired; `ends` says of these lines, from 0, until when they were valid.
+ * In a block whose lines can't be told apart, as with code that goes over two of them, none is marked.
+ */
+function markExpired(
+  tokens: readonly Token[],
+  ends: ReadonlyMap<number, string>,
+  TokenOf: typeof Token,
+): void {
+  let row: number | null = null;
+  for (const token of tokens) {
+    if (token.type === 'tr_open') row = token.map?.[0] ?? null;
+    if (token.type === 'tr_close') row = null;
+    const [first = row, behind = (row ?? 0) + 1] = token.map ?? [];
+    if (token.type !== 'inline' || first === null) continue;
+    const children = token.children ?? [];
+    const breaks = children.filter(isBreak).length;
+    if (breaks !== behind - first - 1) continue;
+    let line = first;
+    token.children = children.flatMap((child) => {
+      if (isBreak(child)) line += 1;
+      const end = ends.get(line);
+      if (end === undefined || child.nesting !== 0 || isBreak(child)) return [child];
+      const open = new TokenOf('s_open', 's', 1);
+      open.attrs = [
+        ['class', 'expired'],
+        ['title', `Expired: valid until ${end}`],
+      ];
+      return [open, child, new TokenOf('s_close', 's', -1)];
+    });
+  }
+}
+
+function isBreak({ type }: Token): boolean {
+  return type === 'softbreak' || type === 'hardbreak';
 }
 
 /** Above the text stand the headings of the view and of the file. */

@@ -135,6 +135,33 @@ describe('a memory file', () => {
     expectNoProblems(opened);
   });
 
+  it('is rendered with the lines grey that have expired', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    const old = '<!-- until: 2020-01-01 -->';
+    await put(
+      service,
+      `---\ntitle: Team\n---\n\n# Team\n\n- Carol\n- Bob **was** away ${old}\n\nDan one\nDan two ${old}\nDan three\n`,
+    );
+    await visit(`/files?path=${PATH}&as=rendered`);
+    await page.getByText('leave out what has expired: line 8, 11.').waitFor();
+    const grey = page.locator('.rendered .expired');
+    const texts = (await grey.allTextContents()).map((text) => text.trim());
+    expect(texts.join(' ')).toBe(`Bob was away ${old} Dan two ${old}`);
+    expect(await grey.first().getAttribute('title')).toBe('Expired: valid until 2020-01-01');
+    const colourOf = (name: string) =>
+      page.evaluate(
+        `getComputedStyle([...document.querySelectorAll('.rendered *')].findLast((one) => one.textContent.trim() === '${name}')).color`,
+      );
+    expect(await colourOf('was')).not.toBe(await colourOf('Carol'));
+
+    await put(service, '---\nvalid_until: 2020-01-01\n---\n\nDan\n');
+    await visit(`/files?path=${PATH}&as=rendered`);
+    await page.getByText('This file has expired').waitFor();
+    await page.locator('.rendered.expired').getByText('Dan').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('takes back what was typed, step by step', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
