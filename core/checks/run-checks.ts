@@ -31,6 +31,13 @@ export interface CheckDependencies {
   now: () => number;
 }
 
+/** Told how a run of checks goes on. */
+export interface CheckProgress {
+  /** So many files were looked at. */
+  files(done: number): void;
+  checks(done: number, total: number): void;
+}
+
 const PAGE = 500;
 const FILES_AT_ONCE = 8;
 /** Places that a result names. */
@@ -45,16 +52,18 @@ const COMPARED = 5_000;
 export async function runChecks(
   deps: CheckDependencies,
   checks: readonly Check[],
+  progress: CheckProgress | null = null,
 ): Promise<CheckRun> {
   const at = deps.now();
   const ofFiles = checks.filter(({ rule }) => rule.kind !== 'ask' && rule.kind !== 'hygiene');
-  const { results: inFiles, users } = await lookAtFiles(deps, ofFiles, { at, checks });
+  const { results: inFiles, users } = await lookAtFiles(deps, ofFiles, { at, checks, progress });
   const results: CheckResult[] = [];
   for (const check of checks) {
     const { rule } = check;
     if (rule.kind === 'ask') results.push(await ask(deps, check, { rule, users }));
     else if (rule.kind === 'hygiene') results.push(await lookAtHygiene(deps, check, users));
     else results.push(inFiles.get(check) as CheckResult);
+    progress?.checks(results.length, checks.length);
   }
   const failed = results.filter(({ passed }) => !passed).length;
   return { at: toTime(at), passed: results.length - failed, failed, results };
@@ -84,12 +93,17 @@ class Finding {
 async function lookAtFiles(
   { storage, timeZone }: CheckDependencies,
   checks: readonly Check[],
-  { at, checks: all }: { at: number; checks: readonly Check[] },
+  {
+    at,
+    checks: all,
+    progress,
+  }: { at: number; checks: readonly Check[]; progress: CheckProgress | null },
 ): Promise<{ results: Map<Check, CheckResult>; users: Set<string> }> {
   const findings = checks.map((check) => new Finding(check));
   const users = new Set<string>();
   const paths = new Set<string>();
   const moment = { at, timeZone };
+  let files = 0;
   for (const scope of toScopesOf(all)) {
     for await (const page of listPages(storage, scope)) {
       for (const listing of page) {
@@ -98,6 +112,8 @@ async function lookAtFiles(
         if (paths.size < COMPARED) paths.add(toPhysicalPath(listing));
       }
       if (findings.length > 0) await lookAtPage(storage, page, { findings, moment });
+      files += page.length;
+      progress?.files(files);
     }
   }
   const toEnd = (finding: Finding) => toResult(finding, { users, paths });

@@ -1,14 +1,18 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { parseRequestedChecks } from '../checks/check.ts';
 import { readCheckFile } from '../checks/read-check-file.ts';
 import { type CheckChange, compareRuns, toJunit } from '../checks/reports.ts';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
-import { loadConfig } from '../config/index.ts';
+import { type LoadedConfig, loadConfig, openConfig } from '../config/index.ts';
 import type { CheckResult, CheckRun } from '../schemas/checks.ts';
-import { withAdminApi } from './admin-api.ts';
+import type { Core } from '../service.ts';
 import type { Command, CommandContext } from './command.ts';
 import { explainFailure, StartError } from './failure.ts';
-import { callAdminApi, type RunningServer } from './running-server.ts';
+import { onCore } from './on-core.ts';
+import { workOnMemory } from './open-memory.ts';
+import { callAdminApi, createProgress, type RunningServer } from './running-server.ts';
 import { writeOutput } from './streams.ts';
 
 const FILES = ['memory.checks.yaml', 'memory.checks.yml', 'memory.checks.json'];
@@ -17,7 +21,9 @@ const EXIT_NOT_RUN = 2;
 
 /** `memory-service check`: tests for memory, for people and for CI. */
 export const check: Command = {
-  summary: 'Run the checks of memory.checks.yaml on memory.',
+  summary: 'Run the checks of memory.checks.yaml on memory, or on an archive of the export.',
+  argument: 'archive.tar.gz',
+  isArgumentOptional: true,
   flags: {
     checks: { value: 'file', summary: 'Another file of checks, YAML or JSON.' },
     url: {
@@ -49,7 +55,7 @@ async function runChecks(context: CommandContext): Promise<void> {
   const file = await readChecks(context);
   const baseline = flags.get('baseline');
   const before = baseline === undefined ? null : await readBaseline(resolve(cwd, baseline));
-  const answer = await withServer(context, (api) => api.ask<CheckRun>('POST', 'checks/run', file));
+  const answer = await runOn(context, file);
   const changes = before === null ? [] : compareRuns(before, answer);
   const junit = flags.get('junit');
   if (junit !== undefined) await writeFile(resolve(cwd, junit), toJunit(answer));
@@ -98,19 +104,62 @@ async function readBaseline(path: string): Promise<Pick<CheckRun, 'results'>> {
   throw new StartError(`${path} is not the output of memory-service check --json.`);
 }
 
-async function withServer<T>(
-  context: CommandContext,
-  work: (api: RunningServer) => Promise<T>,
-): Promise<T> {
+/** Runs checks where the command says: on an archive, at an address, or on the own database. */
+async function runOn(context: CommandContext, file: object): Promise<CheckRun> {
+  const { argument } = context;
   const url = context.flags.get('url');
   const loaded = await loadConfig(context);
-  if (url === undefined) return await withAdminApi(loaded, work);
+  if (argument !== null) {
+    if (url !== undefined) throw new StartError('Give an archive or --url, not both.');
+    return await runOnArchive(loaded, { archive: argument, file });
+  }
+  const ask = (api: RunningServer) => api.ask<CheckRun>('POST', 'checks/run', file);
+  if (url === undefined) {
+    return await workOnMemory<CheckRun>(loaded, {
+      there: ask,
+      here: (config) => onCore(loaded, config, (core) => runHere(core, file)),
+    });
+  }
   const secret = loaded.values.adminSecret;
   if (secret === null) throw new StartError('--url needs SERVICE_ADMIN_SECRET.');
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new StartError(`--url is an address like https://memory.example.com, not ${url}.`);
   }
-  return await work(callAdminApi(url.endsWith('/') ? url.slice(0, -1) : url, secret));
+  return await ask(callAdminApi(url.endsWith('/') ? url.slice(0, -1) : url, secret));
+}
+
+function runHere(core: Core, file: object): Promise<CheckRun> {
+  const files = createProgress('files');
+  const checks = createProgress('checks');
+  return core.runChecks(parseRequestedChecks(file), { files: (done) => files(done, null), checks });
+}
+
+/** Imports an archive into a service in memory, without a model, and runs the checks there. */
+async function runOnArchive(
+  loaded: LoadedConfig,
+  { archive, file }: { archive: string; file: object },
+): Promise<CheckRun> {
+  const path = resolve(loaded.cwd, archive);
+  const found = await stat(path).catch(() => null);
+  if (found?.isFile() !== true) throw new StartError(`There is no file ${archive}.`);
+  // Whatever the configuration says, its own database is not touched.
+  const { service } = await openConfig({
+    ...loaded,
+    values: { ...loaded.values, databaseUrl: 'sqlite::memory:' },
+    origins: { ...loaded.origins, databaseUrl: { source: 'flag', name: 'check' } },
+  });
+  const none = { model: null, verifier: null, embedder: null, exporters: [], plugins: [] };
+  return await onCore(loaded, { ...service, ...none }, async (core) => {
+    const options = { from: 'archive', onExisting: 'refuse', dryRun: false, caller: null } as const;
+    const imported = await core.archive.import(() => createReadStream(path), options);
+    const progress = createProgress('files');
+    let files = 0;
+    for await (const one of imported) {
+      if ('reason' in one) throw new StartError(`${toPlain(one.item)}: ${toPlain(one.reason)}`);
+      progress((files += 1), null);
+    }
+    return await runHere(core, file);
+  });
 }
 
 function toLines({ passed, failed, results }: CheckRun, changes: readonly CheckChange[]): string[] {

@@ -10,7 +10,7 @@ import { createTraces } from '../telemetry/traces.ts';
 import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
 import type { Check } from '../checks/check.ts';
-import { runChecks } from '../checks/run-checks.ts';
+import { type CheckProgress, runChecks } from '../checks/run-checks.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { UnloggedServices } from './tool-services.ts';
@@ -40,7 +40,7 @@ export function createAdminParts(
     now,
   });
   return {
-    runChecks: (checks: readonly Check[]) =>
+    runChecks: (checks: readonly Check[], progress: CheckProgress | null = null) =>
       runChecks(
         {
           ...deps.unlogged,
@@ -50,6 +50,7 @@ export function createAdminParts(
           now,
         },
         checks,
+        progress,
       ),
     fileLists: createFileLists({ storage, revisions, timeZone: settings.timeZone, now }),
     contentsAudit: createContentsAudit({ queue, ids, now, isOn: settings.auditReads }),

@@ -57,6 +57,22 @@ describe('checks', () => {
     expect(answer.results[0]?.rank).toBe(1);
   });
 
+  it('say how they go on', async () => {
+    const core = await open();
+    const { checks } = parseChecks({
+      checks: [
+        { name: 'a', everywhere: { absent: { secret: true } } },
+        { name: 'b', user: 'alice', ask: 'peanuts', expect: { path: 'user/profile.md' } },
+      ],
+    });
+    const said: string[] = [];
+    await core.runChecks(checks, {
+      files: (done) => void said.push(`${done} files`),
+      checks: (done, total) => void said.push(`${done} of ${total} checks`),
+    });
+    expect(said).toEqual(['3 files', '1 of 2 checks', '2 of 2 checks']);
+  });
+
   it('fail with a reason and places, and never with what stands there', async () => {
     const core = await open();
     await call(core, 'bob', 'memory_write', {

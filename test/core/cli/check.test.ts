@@ -1,8 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
-import { filledDatabase } from './maintenance.ts';
+import { filledDatabase, PROGRESS } from './maintenance.ts';
 
 const EXISTS = 'checks:\n  - { name: shared rule, path: shared/nothing.md, exists: false }\n';
 const FAILS = `${EXISTS}  - { name: "<no> & key", everywhere: { absent: '/\\w/' } }\n`;
@@ -39,7 +40,37 @@ it('ends with 1 where one fails, writes JUnit, and compares with an earlier run'
   expect(xml).toContain('name="&lt;no&gt; &amp; key"');
 });
 
+it('checks an archive of the export in memory, and leaves the own database alone', async () => {
+  const { cwd, filename } = await filledDatabase();
+  const made = await runCommand({ cwd, args: ['export', 'memory.tar.gz'] });
+  expect(made.code).toBe(0);
+  await rm(filename);
+  await writeFile(
+    path.join(cwd, 'memory.checks.yaml'),
+    `checks:
+  - { name: pond 4, user: user1, ask: Where was a heron at pond 4?, expect: { line: pond 4, within: 1 } }
+  - { name: herons, path: users/user0/notes/0.md, contains: heron }
+  - { name: no herons, path: users/user0/notes/0.md, absent: heron }
+`,
+  );
+  const database = `--database-url=sqlite:${filename}`;
+  for (const args of [
+    ['check', 'memory.tar.gz'],
+    ['check', 'memory.tar.gz', database],
+  ]) {
+    const ended = await runCommand({ cwd, args });
+    expect(ended.stdout).toBe(
+      'ok    pond 4 (rank 1)\nok    herons\nFAIL  no herons: It is in 1 file.\n        users/user0/notes/0.md: line 1\n2 passed, 1 failed.\n',
+    );
+    expect([ended.code, ended.stderr]).toEqual([1, expect.stringMatching(PROGRESS)]);
+  }
+  expect(existsSync(filename)).toBe(false);
+});
+
 it.each([
+  ['an archive that is not there', ['none.tar.gz'], EXISTS, /There is no file none\.tar\.gz/],
+  ['an archive of something else', ['memory.checks.yaml'], EXISTS, /memory-service: /],
+  ['an archive and an address', ['memory.tar.gz', '--url=http://127.0.0.1:1'], EXISTS, /not both/],
   [
     'a mistake in the file',
     [],
