@@ -1,4 +1,5 @@
-import type { RouteDefinition } from '../../contracts/route.ts';
+import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
+import { parseSpaceId } from '../../files/paths.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { EraseAnswer, EraseRequest } from '../../schemas/erase.ts';
 import { RestoreAnswer, RestoreRequest } from '../../schemas/revisions.ts';
@@ -127,8 +128,7 @@ function workRoutes(core: Pick<Core, 'restores' | 'erasures'>): RouteDefinition[
         'WORK_LIMIT_EXCEEDED',
         'MEMORY_HELD',
       ],
-      handle: (request) =>
-        core.restores.restore({ spaceId: request.params['id'] }, request.body, request.caller),
+      handle: (request) => core.restores.restore(toSpace(request), request.body, request.caller),
     }),
     adminRoute('Spaces', {
       method: 'POST',
@@ -138,7 +138,7 @@ function workRoutes(core: Pick<Core, 'restores' | 'erasures'>): RouteDefinition[
       description: 'As for a user: POST /v1/admin/users/:userId/release.',
       resultSchema: Released,
       errorCodes: ['RUN_STATE', 'MEMORY_HELD'],
-      handle: ({ params, caller }) => core.restores.release({ spaceId: params['id'] }, caller),
+      handle: (request) => core.restores.release(toSpace(request), request.caller),
     }),
     adminRoute('Spaces', {
       method: 'POST',
@@ -152,8 +152,12 @@ function workRoutes(core: Pick<Core, 'restores' | 'erasures'>): RouteDefinition[
       bodySchema: EraseRequest,
       resultSchema: EraseAnswer,
       errorCodes: ['FILE_NOT_FOUND', 'MEMORY_HELD'],
-      handle: (request) =>
-        core.erasures.erase({ spaceId: request.params['id'] }, request.body, request.caller),
+      handle: (request) => core.erasures.erase(toSpace(request), request.body, request.caller),
     }),
   ];
+}
+
+/** The space of the address. Throws `INVALID_REQUEST`, which names the parameter that the caller sent. */
+function toSpace({ params }: Pick<RouteRequest, 'params'>): { spaceId: string } {
+  return { spaceId: parseSpaceId(params['id'], 'id') };
 }

@@ -59,6 +59,29 @@ describe('a space', () => {
     expect(audit.json.items).toMatchObject([{ target: 'spaces/docs/' }]);
   });
 
+  it('names the parameter id where an id is invalid, on each route', async () => {
+    const server = await serveCore();
+    const requests = [
+      ['GET', '', undefined],
+      ['PUT', '', {}],
+      ['POST', '/archive', {}],
+      ['POST', '/restore', { at: '2026-01-01T00:00:00.000Z' }],
+      ['POST', '/release', undefined],
+      ['POST', '/erase', { confirm: 'no space', dryRun: true }],
+    ] as const;
+    for (const [method, work, body] of requests) {
+      const options = body === undefined ? {} : { body };
+      const answer = await admin(server, method, `spaces/no%20space${work}`, options);
+      const { code, details } = answer.json.error;
+      expect([work, answer.status, code, details?.issues?.[0]?.path]).toEqual([
+        work,
+        400,
+        'INVALID_REQUEST',
+        '/id',
+      ]);
+    }
+  });
+
   it('is changed where nobody else changed it first', async () => {
     const server = await serveCore();
     await admin(server, 'POST', 'spaces', { body: { id: 'acme', name: 'Acme' } });
