@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { NamedSpace, ToolContext } from '../../../core/schemas/tools.ts';
 import { createDatabase, startMariadb } from '../../support/mariadb-server.ts';
 import type { OpenContestant } from '../support/contestant.ts';
 import {
@@ -25,6 +26,8 @@ export interface ServiceOptions {
   checkout?: string;
   /** Its policies of screening. */
   screen?: object;
+  /** How many spaces there are beside the users, each with the notes of one user. */
+  spaces?: number;
 }
 
 /**
@@ -36,6 +39,7 @@ export const open: OpenContestant<ServiceOptions> = async ({
   isOnMariadb,
   checkout,
   screen,
+  spaces = 0,
   directory,
 }) => {
   const { createMemoryService, sqlite, mysql } = await importService(checkout);
@@ -51,20 +55,41 @@ export const open: OpenContestant<ServiceOptions> = async ({
   });
   await service.start();
 
-  async function execute<Result>(tool: string, userId: string, args: object): Promise<Result> {
-    const answer = await service.tools.execute(tool, { context: { userId }, arguments: args });
+  async function execute<Result>(
+    tool: string,
+    userId: string,
+    args: object,
+    named: NamedSpace[] = [],
+  ): Promise<Result> {
+    const context: ToolContext = { userId };
+    if (named.length > 0) context.spaces = named;
+    const answer = await service.tools.execute(tool, { context, arguments: args });
     return answer.result as Result;
   }
   const write = (userId: string, file: string, content: string): Promise<{ revisionId: string }> =>
     execute('memory_write', userId, { path: `user/${file}`, content });
 
-  const places = [...listPlaces(set).entries()];
+  const all = Array.from({ length: spaces }, (_, at) => ({
+    id: `space-${at}`,
+    access: 'write' as const,
+  }));
+  const places = listPlaces(set).map(
+    ({ userId, path: file }, seed) =>
+      () =>
+        write(userId, file, toNote(seed)),
+  );
+  const inSpaces = all.flatMap((space, at) =>
+    listPlaces({ users: 1, notes: set.notes }).map(({ userId, path: file }, seed) => () => {
+      const content = toNote((at + 1) * 100_000 + seed);
+      return execute('memory_write', userId, { path: `spaces/${space.id}/${file}`, content }, [
+        space,
+      ]);
+    }),
+  );
+  const fills: (() => Promise<unknown>)[] = [...places, ...inSpaces];
   await Promise.all(
     Array.from({ length: FILLERS }, async () => {
-      for (let next = places.pop(); next !== undefined; next = places.pop()) {
-        const [seed, { userId, path: file }] = next;
-        await write(userId, file, toNote(seed));
-      }
+      for (let next = fills.pop(); next !== undefined; next = fills.pop()) await next();
     }),
   );
   const server = createServer(service.callback());
@@ -73,6 +98,17 @@ export const open: OpenContestant<ServiceOptions> = async ({
   await waitForIndex(port);
   const tools = await service.tools.listTools();
   const canFind = tools.some(({ name, available }) => name === 'memory_find' && available);
+  /** Finds in a user's memory together with so many spaces. */
+  const find = (count: number) => {
+    const some = all.slice(0, count);
+    return (n: number) => {
+      const args = { query: pickQuery(n), limit: 10 };
+      return execute('memory_find', pickPlace(set, n).userId, args, some);
+    };
+  };
+  const findsInSpaces = Object.fromEntries(
+    all.map((_, at) => [`search${at + 1}`, find(at + 1)] as const),
+  );
   return {
     operations: {
       async read(n) {
@@ -91,10 +127,7 @@ export const open: OpenContestant<ServiceOptions> = async ({
         if (page.files.length === 0) throw new Error('The list is empty.');
       },
       settle: () => waitForIndex(port),
-      ...(canFind && {
-        search: (n: number) =>
-          execute('memory_find', pickPlace(set, n).userId, { query: pickQuery(n), limit: 10 }),
-      }),
+      ...(canFind && { search: find(0), ...findsInSpaces }),
     },
     // A read counts once it is in the log.
     finish: () => flushLog(port),
