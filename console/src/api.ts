@@ -29,8 +29,11 @@ import type {
   ListAnswer,
   MadeKeyAnswer,
   MadeOperatorAnswer,
+  NamedSpace,
   OperatorList,
   OperatorRequest,
+  PrefixEraseAnswer,
+  PrefixEraseRequest,
   PruneAnswer,
   PruneRequest,
   RedactAnswer,
@@ -286,6 +289,9 @@ export function createApi({
         `/v1/admin/${kindOf(owner)}s/${encodeURIComponent(idOf(owner))}/erase`,
         { body },
       ),
+    /** One page of it. */
+    erasePrefix: (body: PrefixEraseRequest) =>
+      ask<PrefixEraseAnswer>('POST', '/v1/admin/erase', { body }),
     prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 
     accessLogs: (query: Query = {}, signal?: AbortSignal) =>
@@ -303,8 +309,10 @@ export function createApi({
 
     tools: (signal?: AbortSignal) =>
       get<{ tools: ToolDescription[] }>('/v1/admin/playground', {}, signal),
-    runTool: (name: string, body: { context: { userId: string }; arguments: unknown }) =>
-      ask<ToolAnswer>('POST', `/v1/admin/playground/${encodeURIComponent(name)}`, { body }),
+    runTool: (
+      name: string,
+      body: { context: { userId: string; spaces: readonly NamedSpace[] }; arguments: unknown },
+    ) => ask<ToolAnswer>('POST', `/v1/admin/playground/${encodeURIComponent(name)}`, { body }),
     checkKey: (checkKey: string) =>
       ask<{ valid: boolean }>('POST', '/v1/admin/playground/memory_list', { body: { checkKey } }),
 

@@ -1,5 +1,6 @@
 import { loadConfig } from '../config/index.ts';
 import type { EraseAnswer, PrefixEraseAnswer } from '../contracts/admin.ts';
+import { addErasePage } from '../erase/add-page.ts';
 import { labelRows } from '../erase/row-labels.ts';
 import { parseUserId } from '../files/paths.ts';
 import { withAdminApi } from './admin-api.ts';
@@ -76,11 +77,7 @@ async function eraseAll(context: CommandContext, prefix: string): Promise<void> 
     postPages<PrefixEraseAnswer>(
       api,
       { route: 'erase', body, toProgress: ({ progress }) => `${progress.done} users and spaces` },
-      (before, page) => ({
-        ...page,
-        matches: [...before.matches, ...page.matches],
-        receipts: [...before.receipts, ...page.receipts],
-      }),
+      addErasePage,
     ),
   );
   const text = flags.has('json')

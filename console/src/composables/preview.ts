@@ -25,8 +25,10 @@ export function usePreview<T>(options: {
   ask: (options: { dryRun: boolean }) => Promise<T>;
   /** The last look stays until that of another subject has come: what a person chooses in it stays, too. */
   isKept?: boolean;
+  /** Whether there is something to ask for; default always. */
+  isReady?: () => boolean;
 }): Preview<T> {
-  const { subject, ask, isKept = false } = options;
+  const { subject, ask, isKept = false, isReady = () => true } = options;
   const queryClient = useQueryClient();
   const receipt = ref(null) as Ref<T | null>;
   const isBusy = ref(false);
@@ -34,7 +36,7 @@ export function usePreview<T>(options: {
   const preview = useQuery({
     queryKey: computed(() => ['preview', subject()]),
     // While it is made, the service would refuse to look.
-    enabled: computed(() => receipt.value === null && !isBusy.value),
+    enabled: computed(() => receipt.value === null && !isBusy.value && isReady()),
     queryFn: () => ask({ dryRun: true }),
     ...(isKept ? { placeholderData: keepPreviousData } : {}),
     gcTime: 0,
