@@ -1,17 +1,13 @@
-import type { AdminKey, KeyRequest } from '../../core/contracts/admin.ts';
-
-/** A space and what a key may do in it, as the form has it. */
-export interface KeySpace {
-  pattern: string;
-  access: 'read' | 'write';
-}
+import type { AdminKey, KeyRequest, NamedSpace } from '../../core/contracts/admin.ts';
+import { toSpaceEntry, trimSpaces } from './spaces.ts';
 
 /** What a person fills in for a new key. */
 export interface KeyForm {
   name: string;
   /** Ids and prefixes, one a line; empty for all. */
   users: string;
-  spaces: KeySpace[];
+  /** Each by its id, or by a prefix of ids. */
+  spaces: NamedSpace[];
   tools: 'all' | 'read' | 'write' | 'named';
   toolNames: string[];
   rateLimit: number | '';
@@ -54,11 +50,10 @@ export const emptyKeyForm = (): KeyForm => ({
 /** The request of a form. What is left empty is left out. */
 export function toKeyRequest(form: KeyForm, now: number): KeyRequest {
   const users = toLines(form.users);
-  const spaces = form.spaces.filter(({ pattern }) => pattern.trim() !== '');
   return {
     name: form.name.trim(),
     users: users.length === 0 ? null : users,
-    spaces: spaces.map(({ pattern, access }) => `${pattern.trim()}:${access}`),
+    spaces: trimSpaces(form.spaces).map(toSpaceEntry),
     tools: toTools(form),
     rateLimit: form.rateLimit === '' ? null : form.rateLimit,
     actor: form.actor.trim() === '' ? null : form.actor.trim(),

@@ -1,10 +1,12 @@
+import type { NamedSpace } from '../../core/contracts/admin.ts';
+
 /** The tool call of a snippet. */
 export interface SnippetCall {
   baseUrl: string;
   tool: string;
   userId: string;
   /** The spaces that the call names; default none. */
-  spaces?: readonly { id: string; access: 'read' | 'write' }[];
+  spaces?: readonly NamedSpace[];
   arguments: Readonly<Record<string, unknown>>;
 }
 

@@ -1,5 +1,10 @@
-import { allowedAccess } from '../../core/access/key-rules.ts';
-import type { AdminKey, AdminSpace, SpaceSettings } from '../../core/contracts/admin.ts';
+import { allowedAccess, splitSpaceEntry } from '../../core/access/key-rules.ts';
+import type {
+  AdminKey,
+  AdminSpace,
+  NamedSpace,
+  SpaceSettings,
+} from '../../core/contracts/admin.ts';
 
 /** The settings of a space as a form has them. */
 export interface SpaceForm {
@@ -71,5 +76,26 @@ export function keysOf(spaceId: string, keys: readonly AdminKey[]) {
   return keys.flatMap((key) => {
     const access = allowedAccess(key, spaceId);
     return access === null ? [] : [{ id: key.id, name: key.name, access }];
+  });
+}
+
+/** The spaces of a form without those that are not filled in. */
+export function trimSpaces(spaces: readonly NamedSpace[]): NamedSpace[] {
+  return spaces.map(({ id, access }) => ({ id: id.trim(), access })).filter(({ id }) => id !== '');
+}
+
+/** `acme:write`: the access follows the last colon. */
+export const toSpaceEntry = ({ id, access }: NamedSpace): string => `${id}:${access}`;
+
+/** `acme:write, docs:read`, as a header and an address have spaces. */
+export const toSpaceLine = (spaces: readonly NamedSpace[]): string =>
+  spaces.map(toSpaceEntry).join(', ');
+
+/** The spaces of a {@link toSpaceLine}. Where a part is none, the service says so when it gets it. */
+export function fromSpaceLine(line: string): NamedSpace[] {
+  const parts = line.split(',').map((part) => part.trim());
+  return parts.filter(Boolean).map((part) => {
+    const { pattern, access } = splitSpaceEntry(part);
+    return { id: pattern, access };
   });
 }

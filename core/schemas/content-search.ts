@@ -101,7 +101,7 @@ export const TextSearchAnswer = strictObject({
 });
 export type TextSearchAnswer = Static<typeof TextSearchAnswer>;
 
-/** Files with lines that match: shared memory first, then user by user, by path. */
+/** Files with lines that match: shared memory first, then spaces, then users, each by path. */
 export const ContentSearchAnswer = strictObject({
   items: Type.Array(FoundFile),
   nextCursor: nextCursorSchema,

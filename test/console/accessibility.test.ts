@@ -163,11 +163,19 @@ const places = ({ early, now, revision, edited, call: id, run, key, operator }: 
     shown: 'Revert the chosen writes?',
     act: press(/^Revert the \d+ write/),
   },
-  { path: '/files?q=%5Bx&in=contents', shown: '1 line' },
+  { path: '/files?q=%5Bx&in=contents&userId=alice', shown: '1 line' },
   // The users.
   { path: '/users?hygiene=yes', shown: 'checked, the worst first' },
   { path: '/users?user=alice', shown: 'Hygiene of alice' },
   { path: '/users?user=alice&do=erase', shown: 'would be removed' },
+  {
+    path: '/users?do=erase-prefix',
+    shown: 'No user and no space has such an id.',
+    act: async (page) => {
+      await page.getByLabel('What their ids start with').fill('acme:*');
+      await page.keyboard.press('Enter');
+    },
+  },
   { path: '/users?user=alice&do=export', shown: 'What to export' },
   { path: '/users?do=export-all', shown: 'and shared memory.' },
   { path: '/users?do=import', shown: 'Preview' },
@@ -286,7 +294,7 @@ const places = ({ early, now, revision, edited, call: id, run, key, operator }: 
     shown: 'Calls',
     act: (page) => page.getByRole('dialog').getByText('memory_patch').first().waitFor(),
   },
-  { path: '/playground?tool=memory_patch&user=alice', shown: 'Patch a memory file' },
+  { path: '/playground?tool=memory_patch&user=alice&spaces=acme:read', shown: 'Add a space' },
   { path: '/playground?tool=memory_find', shown: 'Arguments as JSON', act: press('JSON') },
   { path: '/playground?show=code', shown: 'A POSIX shell' },
   { path: '/playground?show=wiring', shown: 'Check an API key' },

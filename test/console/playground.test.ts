@@ -35,6 +35,47 @@ describe('the Playground', () => {
     expectNoProblems(opened);
   });
 
+  it('names the spaces of a call, each with its access, in the form, the address and the code', async () => {
+    const opened = await openConsole({ path: '/playground?tool=memory_write&user=alice' });
+    const { page, service } = opened;
+    const run = page.getByRole('button', { name: 'Run (Ctrl Enter)' });
+    const answer = page.getByRole('region', { name: 'the answer' });
+    await page.getByLabel('path', { exact: true }).fill('spaces/acme/a.md');
+    await page.getByLabel('content', { exact: true }).fill('Refunds within 30 days.\n');
+    await run.click();
+    await answer.getByText('"code": "SPACE_NOT_ALLOWED"').waitFor();
+    for (const [at, id] of ['acme', 'docs:2'].entries()) {
+      await page.getByRole('button', { name: 'Add a space' }).click();
+      await page.getByLabel(`Space ${at + 1}`, { exact: true }).fill(id);
+    }
+    await run.click();
+    await answer.getByText('"code": "READ_ONLY_SCOPE"').waitFor();
+    await page.getByLabel('Access to space 1').selectOption('write');
+    await run.click();
+    await answer.getByText('"version": 1').waitFor();
+    const { items } = await service.core.revisions.list({ limit: 1 });
+    expect(items).toMatchObject([{ path: 'spaces/acme/a.md', actor: 'playground' }]);
+
+    await page.reload();
+    await page.getByLabel('Space 2', { exact: true }).waitFor();
+    const rows = [1, 2].map(async (at) => [
+      await page.getByLabel(`Space ${at}`, { exact: true }).inputValue(),
+      await page.getByLabel(`Access to space ${at}`).inputValue(),
+    ]);
+    expect(await Promise.all(rows)).toEqual([
+      ['acme', 'write'],
+      ['docs:2', 'read'],
+    ]);
+    await page.getByRole('button', { name: 'Remove space 1' }).click();
+    await page.getByRole('button', { name: 'Code', exact: true }).click();
+    await page.getByRole('button', { name: 'MCP', exact: true }).click();
+    await page
+      .getByRole('region', { name: 'MCP snippet' })
+      .getByText('"x-spaces": "docs:2:read"')
+      .waitFor();
+    expectNoProblems(opened);
+  });
+
   it('shows what each ranking gave to the results of a find with explain', async () => {
     const embedder: Embedder = {
       name: 'meaning',

@@ -141,6 +141,55 @@ describe('spaces', () => {
   });
 });
 
+describe('a search in contents', () => {
+  it('is limited to a space or to a user by a filter, which the other one replaces', async () => {
+    const service = await filled();
+    const write = (userId: string, content: string) =>
+      call(service.core, userId, 'memory_write', { path: 'user/days.md', content });
+    await write('alice', 'Away for 30 days.\n');
+    await write('bob', 'Away for 12 days.\n');
+    const opened = await openConsole({ service, path: '/files?q=days&in=contents' });
+    const { page } = opened;
+    const found = page.getByRole('list', { name: 'Files with the words' }).getByRole('link');
+    await expectCount(found, 3);
+    const filterBy = async (name: string, value: string) => {
+      await page.getByRole('button', { name: 'Filter', exact: true }).click();
+      await page.getByRole('menuitem', { name }).click();
+      await page.getByLabel(name, { exact: true }).fill(value);
+      await page.getByRole('button', { name: 'Apply' }).click();
+    };
+    await filterBy('Space', 'acme');
+    await expectCount(found, 1);
+    await expectUrl(page, 'spaceId=acme');
+    // A hit opens its file, and the search beside it stays as it is.
+    await found.getByText('Within 30').click();
+    await page.getByRole('heading', { name: 'spaces/acme/policies/refunds.md' }).waitFor();
+    await expectUrl(page, 'spaceId=acme');
+    await expectCount(found, 1);
+    await filterBy('User', 'bob');
+    await expectUrl(page, 'userId=bob');
+    expect(page.url()).not.toContain('spaceId');
+    await found.getByText('for 12').waitFor();
+    await expectCount(found, 1);
+
+    await page.getByRole('button', { name: 'History', exact: true }).click();
+    await page.getByLabel('Search history').fill('days.');
+    await page.keyboard.press('Enter');
+    const versions = page.getByRole('list', { name: 'Versions with the text' });
+    await versions.getByText('for 12').waitFor();
+    await expectCount(versions.getByRole('link'), 1);
+    await page.getByRole('button', { name: 'Remove the filter User' }).click();
+    await expectCount(versions.getByRole('link'), 3);
+    await filterBy('Space', 'acme');
+    await versions.getByText('Within 30').waitFor();
+    await expectCount(versions.getByRole('link'), 1);
+    await page.getByRole('button', { name: 'Paths', exact: true }).click();
+    await page.getByRole('tree').waitFor();
+    expect(page.url()).not.toContain('spaceId');
+    expectNoProblems(opened);
+  });
+});
+
 describe('a space that two operators change', () => {
   it('shows both changes, and lets one take theirs or overwrite', async () => {
     const service = await filled();

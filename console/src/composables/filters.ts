@@ -20,6 +20,12 @@ export const OWNER_FILTERS: readonly FilterDefinition[] = [
   { name: 'spaceId', label: 'Space', kind: 'text', suggests: 'spaces' },
 ];
 
+/** The values of {@link OWNER_FILTERS}. */
+export interface OwnerFilter {
+  userId?: string;
+  spaceId?: string;
+}
+
 /** The filters of a view. They live in its URL, so that a link shows the same screen. */
 export interface Filters {
   readonly values: ComputedRef<Readonly<Record<string, string>>>;

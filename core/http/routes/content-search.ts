@@ -8,7 +8,7 @@ import {
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 
-/** Searches what memory files say, across users. */
+/** Searches what memory files say, across users and spaces. */
 export function contentSearchRoutes(
   core: Pick<Core, 'searchContents' | 'searchText'>,
 ): RouteDefinition[] {
@@ -19,7 +19,7 @@ export function contentSearchRoutes(
       role: 'contents',
       summary: 'Search the contents of memory files',
       description:
-        'Files of all users and shared memory with a line that has all of the words, and these lines. It leaves no access row, because no agent read the files. The audit has the files that were shown, without the words.',
+        'Files of all users, spaces and shared memory with a line that has all of the words, and these lines. It leaves no access row, because no agent read the files. The audit has the files that were shown, without the words.',
       querySchema: ContentSearchQuery,
       resultSchema: ContentSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],

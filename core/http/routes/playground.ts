@@ -44,13 +44,19 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
       deadlineMs: null,
       summary: 'Run a tool from the Playground',
       description:
-        'The body of a tool call, run with the actor playground; or { checkKey }, which says whether another API key is valid.',
+        'The body of a tool call, run with the actor playground for the user and the spaces of its context; or { checkKey }, which says whether another API key is valid.',
       bodySchema: PlaygroundBody,
       resultSchema: Type.Union([
         ToolAnswer,
         strictObject({ valid: Type.Boolean() }, { title: 'KeyChecked' }),
       ]),
-      errorCodes: ['INVALID_USER_ID', 'TOOL_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'],
+      errorCodes: [
+        'INVALID_USER_ID',
+        'SPACE_NOT_ALLOWED',
+        'TOOL_NOT_FOUND',
+        'IDEMPOTENCY_KEY_REUSED',
+        'RATE_LIMITED',
+      ],
       async handle(request) {
         const { body } = request;
         if ('checkKey' in body) return { valid: isKey !== null && isKey(toLatin1(body.checkKey)) };

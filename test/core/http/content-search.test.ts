@@ -58,6 +58,34 @@ describe('the search in contents', () => {
     ]);
   });
 
+  it('is limited to one space or one user, and refuses both at once', async () => {
+    const { service } = await filled();
+    const context = { userId: 'bob', spaces: [{ id: 'acme', access: 'write' as const }] };
+    await service.core.tools.execute('memory_write', {
+      context,
+      arguments: { path: 'spaces/acme/food.md', content: 'No allergy here.\n' },
+    });
+    const all = await search(service, { q: 'allergy' });
+    expect(all.items.map(({ path }) => path)).toEqual([
+      'shared/team.md',
+      'spaces/acme/food.md',
+      'users/alice/profile.md',
+      'users/bob/notes/food.md',
+      'users/bob/other.md',
+    ]);
+    const inSpace = await search(service, { q: 'allergy', spaceId: 'acme' });
+    expect(inSpace.items).toMatchObject([
+      { path: 'spaces/acme/food.md', userId: null, spaceId: 'acme' },
+    ]);
+    const inNone = await search(service, { q: 'allergy', spaceId: 'bob' });
+    expect([inNone.items, inNone.searched.files]).toEqual([[], 0]);
+    for (const query of ['spaceId=acme&userId=bob', 'spaceId=no%20space']) {
+      const { status, json } = await ask(service, `/v1/admin/search?q=allergy&${query}`);
+      const { code, details } = json.error;
+      expect([status, code, details.issues[0].path]).toEqual([400, 'INVALID_REQUEST', '/spaceId']);
+    }
+  });
+
   it('finds present contents alone, without regard to the form of letters', async () => {
     const { service, write } = await filled();
     await write('alice', 'user/profile.md', 'Cafe\u0301 ÄRZTE\n');
