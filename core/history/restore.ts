@@ -22,6 +22,7 @@ import {
 } from './restore/goal.ts';
 import { planTarget, previewRestore } from './restore/plan.ts';
 import { createReceipt } from './restore/receipt.ts';
+import { tellTies } from './restore/ties.ts';
 import {
   checkErased,
   checkGoal,
@@ -31,6 +32,7 @@ import {
 } from './restore/survey.ts';
 import { createRedactionCounter } from './redaction-counter.ts';
 import type { Revisions } from './revisions.ts';
+import { createTexts } from './texts.ts';
 import {
   BATCH_BYTES,
   BATCH_FILES,
@@ -66,7 +68,18 @@ export interface Restores {
 
 /** The parts that restoring a memory needs. */
 interface RestoreParts {
-  storage: Pick<Storage, 'files' | 'holds' | 'mutate' | 'filename' | 'erasure' | 'inspection'>;
+  storage: Pick<
+    Storage,
+    | 'files'
+    | 'holds'
+    | 'mutate'
+    | 'filename'
+    | 'erasure'
+    | 'inspection'
+    | 'revisions'
+    | 'noteDamage'
+    | 'doubtMs'
+  >;
   files: Pick<AdminFiles, 'restore'>;
   revisions: Pick<Revisions, 'memoryAt' | 'textAt'>;
   erasures: Pick<KnownErasures, 'latest'>;
@@ -76,6 +89,7 @@ interface RestoreParts {
 /** Creates the restores of a storage; they write through the one write path. */
 export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
   const { storage, files, log, now } = deps;
+  const ties = { storage, ...createTexts(storage) };
   const heldWork = createHeldWork('restore', {
     storage,
     log,
@@ -114,17 +128,24 @@ export function createRestores(deps: RestoreParts & { log: Logger }): Restores {
       const found = await surveyMemory(deps.revisions, goal);
       if (goal.at < found.firstAt) await checkErased(storage, goal);
       checkGoal(goal, found);
-      if (request.dryRun === true) return await previewRestore(deps, found, goal);
+      if (request.dryRun === true) {
+        return await tellTies(ties, goal, await previewRestore(deps, found, goal));
+      }
       if (held !== null) {
         checkSame(heldWork, held, goal);
-        return await workHeld({ hold: held, isTaken: true }, goal, caller);
+        const answer = await workHeld({ hold: held, isTaken: true }, goal, caller);
+        return await tellTies(ties, goal, answer);
       }
-      if (isOneBatch(found)) return await writeAll(deps, found, { goal, caller, knownErasure });
+      if (isOneBatch(found)) {
+        const answer = await writeAll(deps, found, { goal, caller, knownErasure });
+        return await tellTies(ties, goal, answer);
+      }
       if (storage.holds === undefined) throw tooLarge();
       const details = { at: goal.at, path: goal.path };
       const id = randomUUID();
       const hold = { scope, id, kind: 'restore', progressAt: now(), details } as const;
-      return await workHeld({ hold, isTaken: false }, goal, caller);
+      const answer = await workHeld({ hold, isTaken: false }, goal, caller);
+      return await tellTies(ties, goal, answer);
     },
 
     async release(of, caller) {

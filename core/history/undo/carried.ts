@@ -21,7 +21,7 @@ export interface RevertLink {
 export const toCarriedLine = toBare;
 
 /** Lines without a letter or digit are not carried: rules, fences, empty lines. */
-const HAS_WORDS = /[\p{L}\p{N}]/u;
+export const HAS_WORDS = /[\p{L}\p{N}]/u;
 
 /** How many revisions' calls are looked up at once. */
 const CALLS = 200;
@@ -125,8 +125,8 @@ function mayCarry({ peerId, addedLines, removedLines }: RevisionRecord): boolean
   return peerId === null && addedLines + removedLines > 0;
 }
 
-/** Writes without a tool call or run are of one call if one transaction wrote them. */
-function callOf({ id, toolCallId, runId, commitId }: RevisionRecord): string {
+/** The call of a write. Writes without a tool call or run are of one call if one transaction wrote them. */
+export function callOf({ id, toolCallId, runId, commitId }: RevisionRecord): string {
   return toolCallId ?? runId ?? commitId ?? id;
 }
 
