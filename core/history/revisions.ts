@@ -40,7 +40,7 @@ import type { RevertLink } from './undo/carried.ts';
 import { type RevertEnd, revertWrites } from './undo/revert.ts';
 import { type FollowedLines, followLines, type LinesToFollow } from './undo/follow-lines.ts';
 import { undoLines, undoText } from './undo/lines.ts';
-import { readList, readSelected, toSelected } from './undo/selection.ts';
+import { checkKnown, readList, readSelected, toSelected } from './undo/selection.ts';
 import { listReadBefore } from './read-before.ts';
 import type { HistoryParts } from './history-parts.ts';
 import { isMerged } from './undo/taken-back.ts';
@@ -91,7 +91,8 @@ export interface Revisions {
   ): Promise<RevertAnswer>;
   /**
    * Reverts all writes of a dream run, of a tool call, of an actor since a time, or of a list; or lines:
-   * see `undo/lines.ts`. With `ifVersion`, lines of a file only while it is at that version.
+   * see `undo/lines.ts`. With `ifVersion`, lines of a file only while it is at that version. Throws for a run
+   * and a tool call that are unknown.
    */
   revertWrites(
     request: RevertSelection & { ifVersion?: number | undefined },
@@ -101,6 +102,8 @@ export interface Revisions {
       end?: RevertEnd | undefined;
       /** Physical paths that are left as they are. */
       except?: ReadonlySet<string>;
+      /** Whether a run of which nothing is known is one that wrote nothing: a plugin may keep no record. */
+      mayBeUnknown?: boolean;
     },
   ): Promise<RevertWritesAnswer>;
   /** Takes the content of a revision out of the history for good; see `redact.ts`. */
@@ -169,7 +172,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
     async revertWrites({ ifVersion, ...request }, caller, options = {}) {
       const knownErasure = deps.erasures.latest();
       const { dryRun, onConflict, resolutions } = request;
-      const { except = new Set(), ...others } = options;
+      const { except = new Set(), mayBeUnknown = false, ...others } = options;
       const reverting = { dryRun, onConflict, resolutions, knownErasure, caller, ...others };
       const { kind, selection } = toSelected(request);
       if (kind === 'text') return await undoText(parts, selection, reverting);
@@ -179,6 +182,10 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
         return await undoLines(parts, selection, { ...reverting, expected, isOne: true });
       }
       const selected = await readSelected(parts, selection);
+      if (selected.revisions.length === 0 && !mayBeUnknown) {
+        await deps.accessQueue.flush();
+        await checkKnown(storage, selection);
+      }
       const revisions = selected.revisions.filter((one) => !except.has(toPhysicalPath(one)));
       return await revertWrites(parts, { ...selected, revisions }, reverting);
     },

@@ -142,7 +142,7 @@ function toPluginHistory(revisions: Revisions): HostHistory {
         ...(onConflict !== undefined && { onConflict }),
         ...(resolutions !== undefined && { resolutions }),
       };
-      const left = { ...options, except: new Set(except) };
+      const left = { ...options, except: new Set(except), mayBeUnknown: true };
       return (await revisions.revertWrites(selection, caller, left)).files;
     },
     async follow(scope, path, options) {

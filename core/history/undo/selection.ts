@@ -7,6 +7,7 @@ import { isUuid } from '../../ids/ids.ts';
 import { readRows } from '../../lists/page.ts';
 import { createPause } from '../../time/pause.ts';
 import { parseTime, parseTimeOrNull } from '../../time/time.ts';
+import { takeStart } from '../../encoding/take-text.ts';
 import type { HistoryParts } from '../history-parts.ts';
 import { revisionNotFound } from '../texts.ts';
 import { findSiblings, findTied } from './carried.ts';
@@ -116,6 +117,29 @@ export async function readSelected(
   const isWhole = filter.scope === null && filter.actor === undefined;
   const siblings = isWhole ? [] : await findSiblings(parts, revisions);
   return { revisions, siblings, target };
+}
+
+/**
+ * Throws `RUN_NOT_FOUND` or `TRACE_NOT_FOUND` for a run or a tool call of which nothing is known: no write,
+ * no record and no event. One that wrote nothing is known.
+ */
+export async function checkKnown(
+  { revisions, runs, log }: Pick<Storage, 'revisions' | 'runs' | 'log'>,
+  { runId, toolCallId }: Pick<RevertSelection, 'runId' | 'toolCallId'>,
+): Promise<void> {
+  const hasWritten = async (filter: RevisionFilter) => {
+    const page = { limit: 1, order: 'desc', after: null } as const;
+    return (await revisions.list(filter, page)).items.length > 0;
+  };
+  if (runId !== undefined) {
+    if ((await hasWritten({ runId })) || ((await runs?.find(runId)) ?? null) !== null) return;
+    throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: takeStart(runId, 64) } });
+  }
+  if (toolCallId === undefined || (await hasWritten({ toolCallId }))) return;
+  if (isUuid(toolCallId) && (await log.eventOfToolCall(toolCallId)) !== null) return;
+  const id = takeStart(toolCallId, 64);
+  const message = `There is no tool call ${id}, or no trace and no write of it is kept.`;
+  throw new MemoryError('TRACE_NOT_FOUND', message, { details: { toolCallId: id } });
 }
 
 /**

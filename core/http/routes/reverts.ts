@@ -48,7 +48,7 @@ export function revertRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Route
       deadlineMs: null,
       summary: 'Revert writes, or lines',
       description:
-        'Undoes writes file by file, newest first, keeps what others wrote since, and says what became of each file. Exactly one of runId, toolCallId, actor, revisionIds, lines and text. With path and lines it undoes what the writers of these lines did to them: the lines as they were before come back, or none, and nothing else of these writes is undone; If-Match: "<version>" holds for the file. With text and in it does so for each present line that has the text, a page of files at a time: ask again with the same body and cursor while nextCursor is not null. The history keeps what was undone. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required.',
+        'Undoes writes file by file, newest first, keeps what others wrote since, and says what became of each file. Exactly one of runId, toolCallId, actor, revisionIds, lines and text. With path and lines it undoes what the writers of these lines did to them: the lines as they were before come back, or none, and nothing else of these writes is undone; If-Match: "<version>" holds for the file. With text and in it does so for each present line that has the text, a page of files at a time: ask again with the same body and cursor while nextCursor is not null. The history keeps what was undone. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required. A run or a tool call of which nothing is known is a 404.',
       bodySchema: RevertSelection,
       resultSchema: RevertWritesAnswer,
       errorCodes: [
@@ -57,6 +57,8 @@ export function revertRoutes(core: Pick<Core, 'revisions' | 'fileLists'>): Route
         'INVALID_CURSOR',
         'FILE_NOT_FOUND',
         'REVISION_NOT_FOUND',
+        'RUN_NOT_FOUND',
+        'TRACE_NOT_FOUND',
         'VERSION_CONFLICT',
         'CONFLICTS_UNDECIDED',
         'QUOTA_EXCEEDED',
