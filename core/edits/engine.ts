@@ -124,7 +124,7 @@ export interface AppliedEdits {
 
 /**
  * Carries out operations that were examined, on memory as it is now. One whose lines are no longer
- * there, or stand in another place, is stale.
+ * there, or stand in another place that nobody followed them to, is stale.
  */
 export async function applyEdits(
   memory: EditedMemory,

@@ -7,7 +7,7 @@ import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from '../screening/detect.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
 import type { Subjects } from './subject.ts';
-import { isSameView, type OperationView, toView } from './views.ts';
+import { isMovedAlike, isSameView, type OperationView, toView } from './views.ts';
 import { groundsOf, type LocatedOperation, touchedBy, type Workspace } from './workspace.ts';
 import { toBare } from './loose-text.ts';
 import { takeStart } from '../encoding/take-text.ts';
@@ -86,11 +86,20 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       : 'Only add may create a file, and its name ends in .md.';
   },
 
-  /** What was examined is what is applied: the same lines in the same places. */
-  place({ located, seen, before }) {
-    return seen === null || isSameView(toView(before, located), seen)
-      ? null
-      : 'Its lines stand in another place by now.';
+  /**
+   * What was examined is what is applied: the same lines in the same places. Lines that were followed may
+   * stand below another heading, if they moved together, and new lines take their place and say nothing
+   * that only the old heading said.
+   */
+  *place({ located, seen, before }) {
+    const view = toView(before, located);
+    if (seen === null || isSameView(view, seen)) return null;
+    const { operation, place } = located;
+    const isInPlace = operation.add === null || place?.isInPlace === true;
+    const isMoved = seen.isFollowed === true && isInPlace && isMovedAlike(view, seen);
+    const isSaid =
+      isMoved && (yield* findNewSpecifics(located, before, [groundsOf(located)])).length === 0;
+    return isSaid ? null : 'Its lines stand in another place by now.';
   },
 
   /** Only files of the memory that is edited, and the catalog only by `index`. */

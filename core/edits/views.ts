@@ -20,6 +20,8 @@ export interface OperationView {
   remove: LineView[];
   add: { path: string; heading: string | null; lines: string[] } | null;
   sources: LineView[];
+  /** Whether recorded changes led to these very lines: others with the same texts do not count. */
+  isFollowed?: boolean;
 }
 
 /** The view of an operation that was located. */
@@ -54,6 +56,28 @@ export function isSameView(one: OperationView, other: OperationView): boolean {
     return JSON.stringify([gone, named, add]);
   };
   return toKey(one) === toKey(other);
+}
+
+/**
+ * Whether two views have the same lines, which stand below other headings by now: those that stood together
+ * still do, and those that stood apart as well. So a merge puts nothing together that somebody took apart.
+ */
+export function isMovedAlike(one: OperationView, other: OperationView): boolean {
+  const [now, then] = [one, other].map(({ remove, sources }) => [...remove, ...sources]);
+  if (now === undefined || then === undefined || now.length !== then.length) return false;
+  const placeOf = ({ path, heading }: LineView) => JSON.stringify([path, heading]);
+  const [there, back] = [new Map<string, string>(), new Map<string, string>()];
+  return now.every((line, at) => {
+    const earlier = then[at];
+    if (earlier === undefined || earlier.path !== line.path || earlier.text !== line.text) {
+      return false;
+    }
+    const [from, to] = [placeOf(earlier), placeOf(line)];
+    const isSame = (there.get(from) ?? to) === to && (back.get(to) ?? from) === from;
+    there.set(from, to);
+    back.set(to, from);
+    return isSame;
+  });
 }
 
 function toTrail(headings: readonly string[]): string | null {

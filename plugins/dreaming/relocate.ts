@@ -102,10 +102,16 @@ function toMoved(one: RunOperation, { ofFile, ofLine }: Places): RunOperation {
   const { add } = operation;
   const sources = found(operation.sources);
   const next = { ...operation, remove, sources, add: add && { ...add, path: toPlace(add.path) } };
+  const isFollowed = [...operation.remove, ...operation.sources].every((line) => {
+    const place = ofLine(line) ?? null;
+    // In its file without a number, the text alone was found.
+    return place !== null && (place.line !== null || place.path !== ofFile(line.path));
+  });
   const isSame = JSON.stringify(next) === JSON.stringify(operation);
-  if (isSame) return one;
+  if (isSame) return { ...one, isFollowed };
   return {
     ...one,
+    isFollowed,
     operation: next,
     remove: moved(one.remove),
     sources: moved(one.sources),

@@ -145,7 +145,9 @@ export async function commitWrite<R>(
       if (!isConflict && !REFUSALS.has(error.code)) throw error;
       if (!isConflict) return await withoutWrite(toHeld(planned, error.message));
       const memory = await readMemory(host, scope, planned.applied);
-      planned = await planWrite(host, { ...request, memory });
+      // Their lines were followed up to the contents from before.
+      const operations = request.operations.map((one) => ({ ...one, isFollowed: false }));
+      planned = await planWrite(host, { ...request, operations, memory });
     }
   }
   return await withoutWrite({ ...toOutcome(planned), paths: [] });

@@ -7,8 +7,15 @@ import { lines, MINUTE, openDreams, operation, verdicts } from './dream-service.
 const FOOD = '# Food\n\n- Allergic to nuts\n- Likes rice\n';
 const REWORDED = '- Has an allergy to nuts';
 
-/** A run with an operation that waits: it rewords a line of food.md, by default the first. */
-async function openWaiting(content = FOOD, line = 3) {
+/** A run with an operation that waits: by default it rewords a line of food.md, the first. */
+async function openWaiting(
+  content = FOOD,
+  line = 3,
+  proposed: Omit<Parameters<typeof operation>[0], 'remove'> = {
+    kind: 'reword',
+    add: { path: 'user/food.md', heading: null, lines: [REWORDED] },
+  },
+) {
   const hosts: Host[] = [];
   const carrier: Plugin = {
     name: 'carrier',
@@ -20,13 +27,7 @@ async function openWaiting(content = FOOD, line = 3) {
   const [host] = hosts as [Host];
   await service.write('alice', 'user/food.md', content);
   service.say(() => ({
-    operations: [
-      operation({
-        kind: 'reword',
-        remove: lines('user/food.md', content, line),
-        add: { path: 'user/food.md', heading: null, lines: [REWORDED] },
-      }),
-    ],
+    operations: [operation({ ...proposed, remove: lines('user/food.md', content, line) })],
   }));
   service.judge(verdicts({ 1: 'keeps' }));
   const run = await service.dream('alice');
@@ -96,7 +97,7 @@ describe('a waiting operation', () => {
     expect(await service.read('alice', 'user/food.md')).toBe('# Food\n\n- Likes rice\n');
   });
 
-  it('is stale where its line stands below another heading, and where it is gone', async () => {
+  it('is applied where its line stands below another heading, in another file or in its own', async () => {
     const { service, act, carry } = await openWaiting();
     await service.write('alice', 'user/ben.md', '# Ben\n\n- Swims\n');
     await carry({
@@ -104,15 +105,68 @@ describe('a waiting operation', () => {
       'ben.md': '# Ben\n\n- Swims\n- Allergic to nuts\n',
     });
     const answer = await act('apply', { operations: [1] });
+    expect(answer.decided).toMatchObject([{ number: 1, status: 'applied' }]);
+    expect(await service.read('alice', 'user/ben.md')).toBe(`# Ben\n\n- Swims\n${REWORDED}\n`);
+
+    for (const now of [
+      '# Food\n\n- Likes rice\n\n## Health\n\n- Allergic to nuts\n',
+      '# Diet\n\n- Allergic to nuts\n- Likes rice\n',
+    ]) {
+      const other = await openWaiting();
+      await other.service.write('alice', 'user/food.md', now);
+      const applied = await other.act('apply', { operations: [1] });
+      expect(applied.decided).toMatchObject([{ number: 1, status: 'applied' }]);
+      expect(await other.service.read('alice', 'user/food.md')).toBe(
+        now.replace('- Allergic to nuts', REWORDED),
+      );
+    }
+  });
+
+  it('is stale where only the heading that its line left says what it adds', async () => {
+    const content = '# Ben\n\n- Allergic to nuts\n';
+    const { service, act } = await openWaiting(content, 3, {
+      kind: 'reword',
+      add: { path: 'user/food.md', heading: null, lines: ['- Allergic to nuts, says Ben'] },
+    });
+    const now = content.replace('Ben', 'Mia');
+    await service.write('alice', 'user/food.md', now);
+    const answer = await act('apply', { operations: [1] });
     expect(answer.decided).toMatchObject([
       { number: 1, status: 'stale', why: 'Its lines stand in another place by now.' },
     ]);
-    expect(await service.read('alice', 'user/ben.md')).toContain('- Allergic to nuts\n');
+    expect(await service.read('alice', 'user/food.md')).toBe(now);
+  });
 
-    const other = await openWaiting();
-    await other.move('food.md', 'diet.md');
-    await other.service.write('alice', 'user/diet.md', '# Food\n\n- Likes rice\n');
-    const gone = await other.act('apply', { operations: [1] });
+  it('is stale where somebody took its lines apart, and applied where they moved together', async () => {
+    const twice = '# Food\n\n- Allergic to nuts\n- Likes rice\n- Has a nut allergy\n';
+    const merge = { kind: 'merge', sources: lines('user/food.md', twice, 5) } as const;
+    const apart = '# Food\n\n- Likes rice\n- Has a nut allergy\n\n# Ben\n\n- Allergic to nuts\n';
+    const { service, act } = await openWaiting(twice, 3, merge);
+    await service.write('alice', 'user/food.md', apart);
+    const answer = await act('apply', { operations: [1] });
+    expect(answer.decided).toMatchObject([
+      { number: 1, status: 'stale', why: 'Its lines stand in another place by now.' },
+    ]);
+    expect(await service.read('alice', 'user/food.md')).toBe(apart);
+
+    const other = await openWaiting(twice, 3, merge);
+    await other.service.write(
+      'alice',
+      'user/food.md',
+      '# Food\n\n- Likes rice\n\n# Ben\n\n- Allergic to nuts\n- Has a nut allergy\n',
+    );
+    const applied = await other.act('apply', { operations: [1] });
+    expect(applied.decided).toMatchObject([{ number: 1, status: 'applied' }]);
+    expect(await other.service.read('alice', 'user/food.md')).toBe(
+      '# Food\n\n- Likes rice\n\n# Ben\n\n- Has a nut allergy\n',
+    );
+  });
+
+  it('is stale where its line is gone', async () => {
+    const { service, act, move } = await openWaiting();
+    await move('food.md', 'diet.md');
+    await service.write('alice', 'user/diet.md', '# Food\n\n- Likes rice\n');
+    const gone = await act('apply', { operations: [1] });
     expect(gone.decided).toMatchObject([{ number: 1, status: 'stale' }]);
   });
 
