@@ -500,7 +500,11 @@ export const RestoredFile = strictObject({
   }),
   version: nullable(versionSchema, { description: 'The one that was written.' }),
   revisionId: nullable(Type.String()),
-  why: nullable(text('Why it was left.')),
+  why: nullable(
+    text(
+      'Why it was left. Of a restored or deleted file: which other files keep lines that come back here, or do not get lines back that go from here; since that time a call or a move carried them from one file to the other, and the other one is not restored.',
+    ),
+  ),
   diff: text('Unified, in a dry run.'),
   diffOmitted: Type.Boolean({
     description: 'Left out: the diffs of an answer are 2 MB at most together.',

@@ -327,11 +327,77 @@ describe('a tool call', () => {
 
   it('that wrote nothing has no files', async () => {
     const core = await openCore();
-    const selection = { toolCallId: '019a0000-0000-7000-8000-000000000000' };
-    expect(await core.revisions.revertWrites(selection, operator)).toEqual({
+    await write(core, 'user/a.md', 'a\n', 'ann');
+    const { toolCallId } = await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    expect(await core.revisions.revertWrites({ toolCallId }, operator)).toEqual({
       dryRun: false,
       files: [],
     });
+  });
+
+  it.each([
+    ['tool call', { toolCallId: '019a0000-0000-7000-8000-000000000000' }, 'TRACE_NOT_FOUND'],
+    ['tool call, by no id', { toolCallId: "a' or 1=1" }, 'TRACE_NOT_FOUND'],
+    ['run', { runId: '019a0000-0000-7000-8000-000000000000' }, 'RUN_NOT_FOUND'],
+    [
+      'run of a user',
+      { runId: '019a0000-0000-7000-8000-000000000000', userId: 'alice' },
+      'RUN_NOT_FOUND',
+    ],
+  ])('that is an unknown %s is not found, in a preview as well', async (_, selection, code) => {
+    const core = await openCore();
+    await write(core, 'user/a.md', 'a\n', 'ann');
+    for (const dryRun of [true, false]) {
+      const error = await rejection(
+        core.revisions.revertWrites({ ...selection, dryRun }, operator),
+      );
+      expect(error).toMatchObject({ code, status: 404 });
+    }
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('a\n');
+  });
+});
+
+describe('conflicts of several files', () => {
+  it('are all decided, each at the version that was shown, or nothing is written', async () => {
+    const core = await openCore();
+    for (const path of ['user/a.md', 'user/b.md']) {
+      await write(core, path, 'good\n', 'ann');
+      await write(core, path, 'bad\n', 'mallory');
+      await write(core, path, 'worse\n', 'zed');
+    }
+    await write(core, 'user/c.md', 'bad\n', 'mallory');
+    const selection = { actor: 'mallory', since: START };
+    const [a, b] = ['a', 'b'].map((name) => ({
+      path: `users/alice/${name}.md`,
+      version: 3,
+      startLine: 1,
+      take: 'restored' as const,
+    }));
+    if (a === undefined || b === undefined) throw new Error('There are two.');
+    const refused = async (resolutions: (typeof a)[], code: string, status: number) => {
+      const error = await rejection(
+        core.revisions.revertWrites({ ...selection, resolutions }, operator),
+      );
+      expect(error).toMatchObject({ code, status });
+      expect(await contentOf(core, 'users/alice/a.md')).toBe('worse\n');
+      expect(await contentOf(core, 'users/alice/c.md')).toBe('bad\n');
+    };
+    await refused([a], 'CONFLICTS_UNDECIDED', 422);
+    await refused([a, { ...b, version: 2 }], 'VERSION_CONFLICT', 412);
+    await refused([a, b, { ...b, path: 'users/alice/c.md', version: 1 }], 'INVALID_REQUEST', 400);
+    await refused([a, b, b], 'INVALID_REQUEST', 400);
+    await write(core, 'user/b.md', 'worse\nmine\n', 'zed');
+    await refused([a, b], 'VERSION_CONFLICT', 412);
+    const resolutions = [a, { ...b, version: 4 }];
+    const answer = await core.revisions.revertWrites({ ...selection, resolutions }, operator);
+    expect(outcomes(answer)).toEqual({
+      'users/alice/a.md': 'merged',
+      'users/alice/b.md': 'merged',
+      'users/alice/c.md': 'reverted',
+    });
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('good\n');
+    expect(await contentOf(core, 'users/alice/b.md')).toContain('good\n');
+    expect(await contentOf(core, 'users/alice/c.md')).toBeNull();
   });
 });
 

@@ -365,6 +365,28 @@ describe('a revert', () => {
     expect(await contentAt(core, {})).toBe('new\n');
   });
 
+  it('of a file that was made anew takes out what was written since, and nothing from before', async () => {
+    const core = await openCore({ tools: everyTool });
+    const created = await write(core, 'user/a.md', 'one\n');
+    const earlier = await write(core, 'user/a.md', 'one\nbad\n');
+    await call(core, 'alice', 'memory_delete', { path: 'user/a.md' });
+    // The same lines, by another write.
+    const anew = await write(core, 'user/a.md', 'one\nbad\n');
+    const later = await write(core, 'user/a.md', 'one\nbad\nworse\n');
+    await write(core, 'user/a.md', 'one\nbad\nworse\nmine\n');
+    for (const { revisionId } of [created, earlier]) {
+      const { files } = await core.revisions.revert(revisionId, {}, operator);
+      expect(files).toMatchObject([{ outcome: 'unchanged', version: null }]);
+    }
+    expect(await contentAt(core, {})).toBe('one\nbad\nworse\nmine\n');
+    const all = [created, earlier, later].map(({ revisionId }) => revisionId);
+    const { files } = await core.revisions.revertWrites({ revisionIds: all }, operator);
+    expect(files).toMatchObject([{ outcome: 'merged', version: 7 }]);
+    expect(await contentAt(core, {})).toBe('one\nbad\nmine\n');
+    await core.revisions.revert(anew.revisionId, {}, operator);
+    expect(await contentAt(core, {})).toBe('mine\n');
+  });
+
   it('leaves both paths of a move where the old one was taken since', async () => {
     const core = await openCore({ tools: everyTool });
     await write(core, 'user/a.md', 'one');

@@ -122,6 +122,31 @@ describe('who was shown a line', () => {
     }
   });
 
+  it('are the readers from before a write that was taken out of the file, too', async () => {
+    const server = await serveCore();
+    await write(server, 'tea\npoison\nrice\n');
+    const before = await execute(server, 'memory_read', { path: 'user/a.md' });
+    await write(server, 'tea\nrice\n');
+    await execute(server, 'memory_read', { path: 'user/a.md' });
+    await write(server, '# Food\n\ntea\nrice\nbread\n');
+    const { json } = await server.request('GET', '/v1/admin/revisions?path=users/alice/a.md', {
+      headers: asAdmin,
+    });
+    const removed = json.items.find(({ version }: { version: number }) => version === 2);
+    const reverted = await server.request('POST', `/v1/admin/revisions/${removed.id}/revert`, {
+      headers: asAdmin,
+      body: {},
+    });
+    expect(reverted.json.files).toMatchObject([{ outcome: 'merged', version: 4 }]);
+    const after = await execute(server, 'memory_read', { path: 'user/a.md', startLine: 4 });
+    const found = await influence(server, { ...A, line: 4 });
+    expect(found.line).toMatchObject({ version: 4, text: 'poison', complete: true });
+    expect(callsOf(found)).toEqual([
+      { toolCallId: after.toolCallId, version: 4, line: 4 },
+      { toolCallId: before.toolCallId, version: 1, line: 2 },
+    ]);
+  });
+
   it('may be readers whose lines were not recorded: they are listed as unknown', async () => {
     const server = await serveCore();
     const { result } = await write(server, 'tea\npoison\n');
