@@ -47,11 +47,16 @@ it('leaves it to the server that runs, which has done it', async () => {
 it('refuses a newer schema, and says which', async () => {
   const { cwd, filename } = await filledDatabase({ files: 1 });
   await withRawSql(filename, 'sqlite3', (raw) =>
-    raw.run("update svc_meta set value = '99' where key = 'schema_version'", []),
+    raw.run(
+      "update svc_meta set value = '99' where key in ('schema_version', 'oldest_schema')",
+      [],
+    ),
   );
   for (const args of [['migrate'], ['migrate', '--dry-run']]) {
     const { code, stdout, stderr } = await runCommand({ cwd, args });
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain(`The database has schema 99, and this version`);
+    expect(stderr).toContain(
+      'The database has schema 99, which needs a version of memory-service that knows',
+    );
   }
 });
