@@ -9,7 +9,7 @@ function homeOf(path: string): string {
  * operators write it). `null` for a link that leads out of memory. The service says whether there is
  * such a file.
  *
- * @param from the physical path of the file that has the link.
+ * @param from the physical path of the file in which the link stands.
  */
 export function resolveMemoryLink(href: string, from: string): string | null {
   const target = decode(href.split(/[?#]/, 1)[0] ?? '');

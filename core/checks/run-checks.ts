@@ -2,6 +2,7 @@ import { nearest } from '../values/nearest.ts';
 import type { FileContent, FileListing, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ContextService, FindService, ToolCall } from '../contracts/tool.ts';
+import { toLineNumbers } from '../encoding/line-numbers.ts';
 import { CHECK_ACTOR } from '../files/service-actors.ts';
 import {
   parsePhysicalPath,
@@ -217,21 +218,7 @@ function findLines(content: string, sought: Sought, moment: Moment): number[] {
   if (sought.kind === 'expired') {
     return listExpired(content, moment).map(({ line, saidIn }) => line ?? saidIn);
   }
-  const lines: number[] = [];
-  let line = 1;
-  let at = 0;
-  for (const start of findStarts(content, sought)) {
-    for (
-      let end = content.indexOf('\n', at);
-      end !== -1 && end < start;
-      end = content.indexOf('\n', at)
-    ) {
-      line += 1;
-      at = end + 1;
-    }
-    if (lines.at(-1) !== line) lines.push(line);
-  }
-  return lines;
+  return [...new Set(toLineNumbers(content, findStarts(content, sought)))];
 }
 
 const SECRETS = new Set(['secrets'] as const);

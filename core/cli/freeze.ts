@@ -10,8 +10,8 @@ const MINUTES = 60;
 const NAME_ONE = 'Name one of --user, --space, --actor, --key and --all.';
 
 /**
- * `memory-service freeze`: stops the writes of a user, to a space, of an actor, with a key, or all, for some
- * minutes; without a target it lists what is stopped.
+ * `memory-service freeze`: stops writes for some minutes: those of a user, a space, an actor or a key, or all. Without
+ * one of these it lists what is stopped now.
  */
 export const freeze: Command = {
   summary:

@@ -1,4 +1,5 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
+import { toLineNumbers } from '../encoding/line-numbers.ts';
 import { invalidField, MemoryError, type MemoryErrorOptions } from '../errors.ts';
 import { findSections, listSections } from '../markdown/sections.ts';
 import { type MarkdownLine, readStructure } from '../markdown/structure.ts';
@@ -149,24 +150,7 @@ function ambiguous(
     details: {
       ...details,
       matches: starts.length,
-      lines: toLines(text, starts.slice(0, NAMED_LINES)),
+      lines: toLineNumbers(text, starts.slice(0, NAMED_LINES)),
     },
-  });
-}
-
-/** Line numbers, from 1, of ascending offsets. */
-function toLines(text: string, offsets: readonly number[]): number[] {
-  let line = 1;
-  let from = 0;
-  return offsets.map((offset) => {
-    for (
-      let at = text.indexOf('\n', from);
-      at !== -1 && at < offset;
-      at = text.indexOf('\n', from)
-    ) {
-      line += 1;
-      from = at + 1;
-    }
-    return line;
   });
 }

@@ -60,7 +60,7 @@ export function isUserId(value: unknown): value is UserId {
 export type SpaceId = string & { readonly brand: 'SpaceId' };
 
 /**
- * Accepts a space id unchanged, or throws `INVALID_REQUEST`, which names the field of the request: the rules
+ * Returns a valid space id as it is. Throws `INVALID_REQUEST` for others, with the name of the request's field. The rules
  * are those of user ids.
  */
 export function parseSpaceId(value: unknown, field = 'spaceId'): SpaceId {

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { Screener } from '../contracts/screener.ts';
+import { toLineNumbers } from '../encoding/line-numbers.ts';
 import { MemoryError } from '../errors.ts';
 import { diffBlocks } from '../history/delta/blocks.ts';
 import { commonPrefix, commonSuffix } from '../history/delta/common-ends.ts';
@@ -176,17 +177,12 @@ function toMask({ kind }: Pick<Finding, 'kind' | 'policy'>, found: string): stri
 
 function toLines(text: string, findings: readonly Finding[]): ScreenedLine[] {
   const lines: ScreenedLine[] = [];
-  let line = 1;
-  let at = 0;
-  for (const { kind, start } of findings) {
-    for (
-      let end = text.indexOf('\n', at);
-      end !== -1 && end < start;
-      end = text.indexOf('\n', at)
-    ) {
-      line += 1;
-      at = end + 1;
-    }
+  const numbers = toLineNumbers(
+    text,
+    findings.map(({ start }) => start),
+  );
+  for (const [index, { kind }] of findings.entries()) {
+    const line = numbers[index] as number;
     const last = lines.at(-1);
     if (last?.line !== line || last.kind !== kind) lines.push({ line, kind });
   }

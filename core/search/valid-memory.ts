@@ -47,8 +47,8 @@ export function wholeMemory({ search, files }: Pick<ValidMemory, 'search' | 'fil
 }
 
 /**
- * A memory without the files and lines that have expired at a moment. It is decided here, for each call:
- * index and caches hold all of memory. Lines keep their numbers, and texts their places: an expired line
+ * A memory without the files and lines that have expired. Each call looks anew whether they have: index and
+ * caches hold all of memory. Lines keep their numbers, and texts their places: an expired line
  * is blank, and `dropHidden` takes it out of what is shown.
  */
 export function validMemory(

@@ -156,8 +156,8 @@ export function createRuns(
 }
 
 /**
- * A person may ask for a run while dreaming is switched off, but what the settings of a space say holds for
- * everybody: without `dream` no text of it goes to a model.
+ * A person may ask for a run while dreaming is switched off. But no text of a space goes to a model, whoever asks,
+ * unless the settings of the space say `dream`.
  */
 function assertMayDream(
   scope: ScopeKey,

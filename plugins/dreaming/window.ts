@@ -9,18 +9,29 @@ export function isWindow(text: string): boolean {
   return FORM.test(text);
 }
 
+/** Of the time zone that was asked for last: to make one takes longer than all the rest. */
+let lastFormat: { timeZone: string; format: Intl.DateTimeFormat } | null = null;
+
+function toTimeOfDay(at: number, timeZone: string): string {
+  if (lastFormat?.timeZone !== timeZone) {
+    const format = new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    });
+    lastFormat = { timeZone, format };
+  }
+  return lastFormat.format.format(at);
+}
+
 /** Whether a moment is in a part of the day of a time zone; `null` is the whole day. */
 export function isInWindow(
   window: string | null,
   { at, timeZone }: { at: number; timeZone: string },
 ): boolean {
   if (window === null) return true;
-  const time = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }).format(at);
+  const time = toTimeOfDay(at, timeZone);
   const [from, to] = [window.slice(0, 5), window.slice(6)];
   // Times of this form have the order of their texts.
   return from < to ? from <= time && time < to : time >= from || time < to;

@@ -104,7 +104,7 @@ describe('the users', () => {
     const isWanted = new Promise<void>((resolve) => (check = resolve));
     await page.route('**/hygiene/users?**', (route) => isWanted.then(() => route.continue()));
     await page.getByRole('button', { name: 'Check all memory' }).click();
-    // What is saved before the check has ended lacks what it finds, and says so.
+    // An export during the check does not have all findings yet. It says so.
     await page.getByRole('status').getByText('3 users, 0 checked…').waitFor();
     await exportAs(page, 'CSV');
     await page.getByText('Exported 3 rows, not all of them', { exact: true }).waitFor();

@@ -116,7 +116,7 @@ function tellNews<T>(
   const known = new Set(shown.map(nameRow));
   const added = fresh.items.filter((row) => !known.has(nameRow(row))).length;
   if (added > 0) {
-    // None of the rows is known: there are at least as many.
+    // All rows of the page are new, and there are more pages: the true number may be greater.
     const isWhole = added === fresh.items.length && fresh.nextCursor !== null;
     return `${added}${isWhole ? ' or more' : ''} new`;
   }

@@ -113,7 +113,7 @@ export async function readSelected(
       'or spaceId is needed: several memories have writes of this run, and no record says whose it was',
     );
   }
-  // A run and a call are whole, where no memory and no time leaves some of their writes out.
+  // A run or a call by itself has all of its writes. A limit to one memory, or an actor, may have left out some.
   const isWhole = filter.scope === null && filter.actor === undefined;
   const siblings = isWhole ? [] : await findSiblings(parts, revisions);
   return { revisions, siblings, target };

@@ -82,8 +82,8 @@ export interface Migration {
   version: number;
   name: string;
   /**
-   * The oldest schema whose version of the service may go on beside this one. An additive migration names an earlier
-   * one; what it replaces is removed by a later migration, once nobody runs the version that needs it. Default: its own.
+   * The oldest schema whose service may go on using the database after this migration. One that only adds names an
+   * earlier schema. A later migration then removes what was replaced. Default: its own version.
    */
   runsBeside?: number;
   steps: readonly MigrationStep[];

@@ -14,9 +14,9 @@ const HEDGES = ['might', 'plan', 'if'] as const;
 const ENOUGH: ReadonlySet<string> = new Set([...HEDGES, 'want', 'should', 'may']);
 
 /**
- * Refuses a new line that does not say a fact as it was told: without its "not", "might" or "if", of somebody else, or
- * with a word of time that means another day to whoever reads it later, or as a second value of what has one. The model is asked once more, and may say it
- * better; else the fact is in the inbox, in its own words.
+ * Refuses a new line that says another thing than the fact. It lost the "not", "might" or "if" of the fact. It is about
+ * somebody else. It repeats "yesterday", which will mean another day. Or memory has another value of the same. The model
+ * is asked once more; if that fails, too, the fact stays in the inbox as it was said.
  */
 export function createTellingGuard({ times }: { times: ResolvedTimes }): Guard {
   return function* ({ located, before, subjects }) {
@@ -84,8 +84,7 @@ const SENTENCES = /[.!?。！？\n]+/u;
 const CLAUSES = /[.!?;,:。！？；、，：\n]+/u;
 
 function findLostHedge(fact: string, { line, around }: Told): string | null {
-  const has = new Set(modalsOf(line, around));
-  if ([...has].some((kind) => ENOUGH.has(kind))) return null;
+  if ([...modalsOf(line, around)].some((kind) => ENOUGH.has(kind))) return null;
   for (const hedge of HEDGES) {
     const parts = partsOf(fact, line, hedge === 'if' ? SENTENCES : CLAUSES);
     if (parts.length > 0 && parts.every((part) => modalsOf(part, around).has(hedge))) {

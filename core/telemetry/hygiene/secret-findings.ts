@@ -1,5 +1,6 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
 import type { FileKey } from '../../contracts/records.ts';
+import { toLineNumbers } from '../../encoding/line-numbers.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
 import type { Screening } from '../../screening/screening.ts';
 
@@ -21,17 +22,13 @@ export function findSecrets(
   screening: Pick<Screening, 'find'>,
 ): HygieneFinding[] {
   const byName = new Map<string, { policy: keyof typeof KINDS; lines: number[] }>();
-  let line = 1;
-  let at = 0;
-  for (const { name, policy, start } of screening.find(content)) {
-    for (
-      let end = content.indexOf('\n', at);
-      end !== -1 && end < start;
-      end = content.indexOf('\n', at)
-    ) {
-      line += 1;
-      at = end + 1;
-    }
+  const findings = screening.find(content);
+  const numbers = toLineNumbers(
+    content,
+    findings.map(({ start }) => start),
+  );
+  for (const [index, { name, policy }] of findings.entries()) {
+    const line = numbers[index] as number;
     const known = byName.get(name);
     if (known === undefined) byName.set(name, { policy, lines: [line] });
     else if (known.lines.at(-1) !== line) known.lines.push(line);

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Host, Plugin } from '../../../../core/contracts/plugin.ts';
-import { manualClock } from '../../../support/clock.ts';
-import { call, openCore } from '../../../support/service.ts';
+import { openCarrier } from '../../../support/carrier.ts';
+import { call } from '../../../support/service.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 const lines = (...texts: string[]) => texts.map((text) => `${text}\n`).join('');
@@ -11,20 +10,7 @@ const B = 'users/alice/b.md';
 
 /** Memory of alice, on a clock that goes on with each change. */
 async function open() {
-  const clock = manualClock();
-  const hosts: Host[] = [];
-  const plugin: Plugin = {
-    name: 'carrier',
-    apiVersion: 2,
-    setup: (given) => void hosts.push(given),
-  };
-  const core = await openCore({
-    now: clock.now,
-    plugins: [plugin],
-    tools: { move: true, delete: true },
-    sharedWrites: true,
-  });
-  const [host] = hosts as [Host];
+  const { core, clock, host } = await openCarrier();
   /** Ends a second, and returns its time. */
   const tick = () => {
     const at = new Date(clock.now()).toISOString();

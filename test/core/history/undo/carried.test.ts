@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Host, Plugin } from '../../../../core/contracts/plugin.ts';
 import type { WriteResult } from '../../../../core/contracts/tool.ts';
 import { noTrace } from '../../../../core/telemetry/tracer.ts';
-import { manualClock } from '../../../support/clock.ts';
-import { call, openCore } from '../../../support/service.ts';
+import { openCarrier } from '../../../support/carrier.ts';
+import { call } from '../../../support/service.ts';
 import { DATABASE } from '../../../support/tables.ts';
 
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
@@ -14,20 +13,7 @@ const lines = (...texts: string[]) => texts.map((text) => `${text}\n`).join('');
 
 /** A service, and one call of a plugin that writes several files of alice. */
 async function open() {
-  const clock = manualClock();
-  const hosts: Host[] = [];
-  const plugin: Plugin = {
-    name: 'carrier',
-    apiVersion: 2,
-    setup: (given) => void hosts.push(given),
-  };
-  const core = await openCore({
-    now: clock.now,
-    plugins: [plugin],
-    tools: { move: true, delete: true },
-    sharedWrites: true,
-  });
-  const [host] = hosts as [Host];
+  const { core, clock, host } = await openCarrier();
   const readFile = async (path: string) =>
     (await core.fileLists.file(path, {}).catch(() => null))?.file.content ?? null;
   const contentOf = (path: string) => readFile(`users/alice/${path}`);
