@@ -1,6 +1,7 @@
 import type { CoreConfig } from './config/service.ts';
 import { createExam, type Exam } from './subagents/exam.ts';
 import type { Settings } from './config/settings.ts';
+import { describeGiven, type ShownConfiguration } from './config/shown.ts';
 import type { EmbeddingProgress } from './contracts/admin.ts';
 import type { AuditCaller, Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
@@ -45,6 +46,8 @@ export type { CoreConfig, CoreState, StartOptions };
 /** The service without HTTP: what routes, adapters and plugins work on. */
 export interface Core extends Readonly<AdminParts> {
   readonly settings: Settings;
+  /** What is set, and where it comes from. */
+  readonly configuration: ShownConfiguration;
   readonly storage: Storage;
   readonly log: Logger;
   readonly startedAt: number;
@@ -177,6 +180,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
 
   return {
     settings,
+    configuration: config.configuration ?? describeGiven(config),
     storage,
     log,
     startedAt: now(),

@@ -34,6 +34,13 @@ export const NAV: readonly NavEntry[] = [
     key: 'k',
     needs: 'GET /v1/admin/keys',
   },
+  {
+    name: 'configuration',
+    label: 'Configuration',
+    icon: 'i-lucide-sliders-horizontal',
+    key: ',',
+    needs: 'GET /v1/admin/configuration',
+  },
 ];
 
 /** Makes the router below `basePath`, which ends in `/admin`. */
@@ -67,6 +74,11 @@ export function createConsoleRouter(basePath: string): Router {
       { path: '/dreams', name: 'dreams', component: () => import('./views/DreamsView.vue') },
       { path: '/audit', name: 'audit', component: () => import('./views/AuditView.vue') },
       { path: '/access', name: 'access', component: () => import('./views/AccessView.vue') },
+      {
+        path: '/configuration',
+        name: 'configuration',
+        component: () => import('./views/ConfigurationView.vue'),
+      },
       {
         path: '/:rest(.*)*',
         name: 'absent',

@@ -9,6 +9,9 @@ import {
   type Database,
   type LoadedConfig,
 } from '../config/index.ts';
+import { describeConfig } from '../config/print.ts';
+import { settingOf } from '../config/settings.ts';
+import { MASK, type ShownConfiguration, type ShownSetting } from '../config/shown.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { SqlDatabase } from '../storage/sql-database.ts';
 import { toStorage } from '../storage/storage.ts';
@@ -81,6 +84,7 @@ async function run(context: CommandContext): Promise<void> {
     ...config,
     apiKey: secrets.apiKeys,
     adminSecret: secrets.adminSecret,
+    configuration: await describeStart(context, { loaded, secretsFile: secrets.file }),
     log,
   });
   // A file tells by being there. In memory, each start would be the first.
@@ -130,6 +134,24 @@ async function fill(loaded: LoadedConfig): Promise<void> {
 
 function isInMemory({ values, file }: LoadedConfig): boolean {
   return file?.parts.storage === undefined && values.databaseUrl === 'sqlite::memory:';
+}
+
+/** The configuration, with what this start adds: generated secrets, and the database of the demo. */
+async function describeStart(
+  { env, flags }: CommandContext,
+  { loaded, secretsFile }: { loaded: LoadedConfig; secretsFile: string | null },
+): Promise<ShownConfiguration> {
+  const { settings, ...shown } = await describeConfig(loaded);
+  const { env: variable } = settingOf('databaseUrl');
+  const isOfDemo = flags.has('demo') && env[variable] === undefined;
+  const adapt = (one: ShownSetting): ShownSetting => {
+    const isSecret = one.key === 'apiKey' || one.key === 'adminSecret';
+    if (isSecret && one.value === null && secretsFile !== null) {
+      return { key: one.key, value: MASK, source: 'file', origin: secretsFile };
+    }
+    return isOfDemo && one.origin === variable ? { ...one, source: 'flag', origin: '--demo' } : one;
+  };
+  return { ...shown, settings: settings.map(adapt) };
 }
 
 /** The secrets that come from the file and not from the configuration. */

@@ -2,42 +2,54 @@ import { importPlugin } from './factories.ts';
 import { describeDatabase, type LoadedConfig, storageOfFile } from './index.ts';
 import { maskUrl } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
+import { type ShownConfiguration, type ShownSetting, showPart, showValue } from './shown.ts';
 
 /**
  * The output of `--print-config`: each key in use with its value and origin, and the database with its
  * driver and file. Secrets are masked.
  */
 export async function printConfig(loaded: LoadedConfig): Promise<string> {
+  const { file, settings, warnings } = await describeConfig(loaded);
+  const rows = settings.map(({ key, value, source, origin }) => [
+    key,
+    value ?? 'unset',
+    origin === null ? source : `${source} ${origin}`,
+  ]);
+  const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
+  const where = file === null ? 'No config file.' : `Config file: ${file}`;
+  return [...lines, '', where, ...warnings.map((warning) => `Warning: ${warning}`)].join('\n');
+}
+
+/** Each key in use with its value and origin, and the database with its driver and file. */
+export async function describeConfig(loaded: LoadedConfig): Promise<ShownConfiguration> {
   const { file } = loaded;
   const storage = await showStorage(loaded);
   const parts = Object.entries(file?.parts ?? {}).filter(([part]) => isPartInUse(loaded, part));
   const replaced = new Set(parts.map(([part]) => part));
-  const rows = SETTING_KEYS.filter((key) => !replaced.has(partOf(key))).map((key) => [
-    key,
-    showValue(loaded, key),
-    showOrigin(loaded, key),
-  ]);
+  const settings: ShownSetting[] = SETTING_KEYS.filter((key) => !replaced.has(partOf(key))).map(
+    (key) => ({ key, value: showValue(key, loaded.values[key]), ...showOrigin(loaded, key) }),
+  );
   if (!replaced.has('storage')) {
-    rows.push(['storage', storage, showOrigin(loaded, 'databaseUrl')]);
+    settings.push({ key: 'storage', value: storage, ...showOrigin(loaded, 'databaseUrl') });
   }
-  for (const [part, value] of parts) {
-    const shown = part === 'storage' ? storage : showPart(value);
-    rows.push([part, shown, `file ${file?.name ?? ''}`]);
+  for (const [key, part] of parts) {
+    const value = key === 'storage' ? storage : showPart(part);
+    settings.push({ key, value, source: 'file', origin: file?.name ?? null });
   }
   const { http, https, except } = loaded.proxies;
-  for (const [name, proxy] of [
+  for (const [origin, proxy] of [
     ['HTTPS_PROXY', https],
     ['HTTP_PROXY', http],
   ] as const) {
-    if (proxy !== null) rows.push(['proxy', maskUrl(proxy.href), `environment ${name}`]);
+    if (proxy === null) continue;
+    settings.push({ key: 'proxy', value: maskUrl(proxy.href), source: 'environment', origin });
   }
-  if (except.length > 0) rows.push(['no proxy', except.join(', '), 'environment NO_PROXY']);
-  const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
-  const where = file === null ? 'No config file.' : `Config file: ${file.path}`;
-  const warnings = loaded.warnings.map(
-    (warning) => `Warning: ${warning}${warning.endsWith('?') ? '' : '.'}`,
-  );
-  return [...lines, '', where, ...warnings].join('\n');
+  if (except.length > 0) {
+    const value = except.join(', ');
+    settings.push({ key: 'no proxy', value, source: 'environment', origin: 'NO_PROXY' });
+  }
+  const warnings = loaded.warnings.map((one) => `${one}${one.endsWith('?') ? '' : '.'}`);
+  return { file: file?.path ?? null, settings, warnings };
 }
 
 /** The flags for `memory-service --help`, one per line. */
@@ -54,20 +66,13 @@ export function printFlags(): readonly string[] {
   );
 }
 
-function showValue({ values }: LoadedConfig, key: SettingKey): string {
-  const value: unknown = values[key];
-  if (value === null || value === '') return 'unset';
-  if (settingOf(key).isSecret === true) {
-    return Array.isArray(value) && value.length > 1 ? `******** (${value.length})` : '********';
-  }
-  if (Array.isArray(value)) return value.map((item) => maskUrl(String(item))).join(', ');
-  return maskUrl(String(value));
-}
-
-function showOrigin({ origins, file }: LoadedConfig, key: SettingKey): string {
+function showOrigin(
+  { origins, file }: LoadedConfig,
+  key: SettingKey,
+): Pick<ShownSetting, 'source' | 'origin'> {
   const { source, name } = origins[key];
-  if (source === 'default') return 'default';
-  return `${source} ${source === 'file' ? (file?.name ?? '') : name}`;
+  if (source === 'default') return { source, origin: null };
+  return { source, origin: source === 'file' ? (file?.name ?? '') : name };
 }
 
 /** A stronger source than the config file replaces some of its parts. */
@@ -102,15 +107,6 @@ async function findDriver(name: string, directory: string): Promise<string | und
   const plugin = await importPlugin('storage-sqlite', { directory, origin: 'storage' });
   const { findSqliteDriver } = plugin as { findSqliteDriver: () => Promise<string | null> };
   return (await findSqliteDriver()) ?? 'not found';
-}
-
-/** Prints only names, because options may contain secrets. */
-function showPart(value: unknown): string {
-  if (Array.isArray(value)) return value.map(showPart).join(', ') || 'none';
-  if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null) return typeof value;
-  if ('plugin' in value) return String(value.plugin);
-  return 'name' in value ? String(value.name) : 'an object';
 }
 
 /** Rows as aligned columns, a line each; the last column is not padded. */

@@ -13,6 +13,7 @@ import {
   type Settings,
   settingOf,
 } from './settings.ts';
+import type { ShownConfiguration } from './shown.ts';
 import { takeApart } from './take-apart.ts';
 
 /**
@@ -28,6 +29,8 @@ export interface MemoryServiceConfig extends ServiceSettings {
   exporters?: readonly TraceExporter[];
   plugins?: readonly Plugin[];
   log?: Logger;
+  /** What `GET /v1/admin/configuration` shows; default what is given here. The command says where it read it. */
+  configuration?: ShownConfiguration;
   /** The clock, milliseconds since 1970; for tests. */
   now?: () => number;
 }

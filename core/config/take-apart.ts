@@ -7,7 +7,7 @@ const PARTS = ['storage', 'model', 'verifier', 'embedder', 'plugins', 'exporters
 type PartName = (typeof PARTS)[number];
 
 /** What `createMemoryService` takes beside settings and parts. */
-const MEMBERS = ['log', 'now'];
+const MEMBERS = ['log', 'now', 'configuration'];
 
 /** A configuration object split into settings and parts, its values not checked yet. */
 export interface TakenApart {

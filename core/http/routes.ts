@@ -11,6 +11,7 @@ import { backupRoutes } from './routes/backup.ts';
 import { modelExamRoutes } from './routes/model-exam.ts';
 import { vacuumRoutes } from './routes/vacuum.ts';
 import { checksRoutes } from './routes/checks.ts';
+import { configurationRoutes } from './routes/configuration.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { exportRoutes } from './routes/export.ts';
@@ -56,6 +57,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
   const routes: RouteDefinition[] = [
     ...toolsRoutes(core),
     ...statusRoutes(core, root.version),
+    ...configurationRoutes(core),
     ...reembedRoutes(core),
     ...reindexRoutes(core),
     ...verifyRoutes(core),

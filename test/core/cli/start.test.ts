@@ -94,6 +94,27 @@ describe('a first start', () => {
     });
     expect(await files.json()).toMatchObject({ items: [{ path: 'users/alice/a.md' }] });
 
+    const configuration = await fetch(`${command.url}/v1/admin/configuration`, {
+      headers: { 'x-admin-secret': command.adminSecret },
+    });
+    const shown = await configuration.text();
+    for (const secret of [command.apiKey, command.adminSecret]) expect(shown).not.toContain(secret);
+    const { settings } = JSON.parse(shown) as { settings: { key: string }[] };
+    const settingOf = (key: string) => settings.find((one) => one.key === key);
+    const file = join(cwd, 'data/secrets.json');
+    expect(settingOf('adminSecret')).toMatchObject({
+      value: '********',
+      source: 'file',
+      origin: file,
+    });
+    expect(settingOf('logLevel')).toMatchObject({
+      value: 'debug',
+      source: 'environment',
+      origin: 'SERVICE_LOG_LEVEL',
+      default: 'info',
+      flag: '--log-level',
+    });
+
     // SQLite has a thread for each of its readers.
     const status = readFileSync(`/proc/${String(command.process.pid)}/status`, 'utf8');
     expect(Number(/^Threads:\s+(\d+)$/m.exec(status)?.[1])).toBeGreaterThanOrEqual(16);

@@ -64,7 +64,12 @@ const OPERATOR = new Set([
   'POST /v1/admin/dream/runs/:id/reject',
   'POST /v1/admin/dream/runs/:id/revert',
 ]);
-const ADMIN_READS = new Set(['GET /v1/admin/keys', 'GET /v1/admin/operators', 'GET /v1/admin/own']);
+const ADMIN_READS = new Set([
+  'GET /v1/admin/configuration',
+  'GET /v1/admin/keys',
+  'GET /v1/admin/operators',
+  'GET /v1/admin/own',
+]);
 /** The least of 0 viewer, 1 with contents, 2 operator, 3 admin. */
 function leastOf(name: string): number {
   if (CONTENTS.has(name)) return 1;
