@@ -24,6 +24,8 @@ import { writeOutput } from './streams.ts';
 
 /** How often both sides are looked at. */
 const ROUND_MS = 2_000;
+/** Of `--once`: a file that is written to all the time is left out in the end. */
+const MOST_ROUNDS = 10;
 /** How long to wait for a service that does not answer; it doubles up to the second. */
 const AWAY_MS = [500, 10_000] as const;
 
@@ -183,14 +185,19 @@ async function keepInStep(
   await mounted.open();
   try {
     let away = 0;
+    let rounds = 0;
     while (!signal.aborted) {
       try {
-        await mounted.sync();
+        const isDone = await mounted.sync();
         if (away > 0) process.stderr.write('  The service answers again.\n');
         away = 0;
-        if (isFirst) reportFirst(claim.folder, { scope, state, counts });
-        isFirst = false;
-        if (isOnce) return;
+        rounds += 1;
+        const isLast = isOnce && (isDone || rounds === MOST_ROUNDS);
+        if (isFirst && (isLast || !isOnce)) {
+          reportFirst(claim.folder, { scope, state, counts });
+          isFirst = false;
+        }
+        if (isLast) return;
       } catch (error) {
         if (signal.aborted) break;
         if (!(error instanceof ServiceAway) || isOnce) throw error;

@@ -102,6 +102,8 @@ export class MountedFolder {
   /** What was said of a file, so that it is said once. */
   readonly #said = new Map<string, string>();
   #isStopped = false;
+  /** The round leaves nothing for the next one. */
+  #isDone = true;
   /** The folder can't be written to. */
   #isFull = false;
   #isChanged = false;
@@ -137,9 +139,16 @@ export class MountedFolder {
    * 3. carries each file that changed to the other side;
    * 4. deletes in the service what is missing in the folder for long enough.
    *
-   * Throws `ServiceAway` where the service does not answer; the next round goes on.
+   * Returns whether nothing is left for the next round but deletions. Throws `ServiceAway` where the service
+   * does not answer; the next round goes on.
    */
-  async sync(): Promise<void> {
+  async sync(): Promise<boolean> {
+    this.#isDone = true;
+    await this.#syncSides();
+    return this.#isDone;
+  }
+
+  async #syncSides(): Promise<void> {
     const { claim } = this.#options;
     if (!(await claim.isThere())) return this.#sayGone();
     await this.#files.checkAsides();
@@ -255,7 +264,10 @@ export class MountedFolder {
   async #syncFile(path: string, theirs: ServiceFile | null, before: FolderScan): Promise<boolean> {
     const known = this.#state.files.get(path) ?? null;
     const local = await this.#lookAt(path, known);
-    if (local.kind === 'unclear') return false;
+    if (local.kind === 'unclear') {
+      this.#isDone = false;
+      return false;
+    }
     const isTheirsSame = known !== null && theirs !== null && isSameVersion(known, theirs);
     if (local.kind === 'absent') {
       if (isTheirsSame) return true;
@@ -268,7 +280,10 @@ export class MountedFolder {
       else if (!isTheirsSame) await this.#merge(path, known, local);
       return false;
     }
-    if (!this.#isSettled(path, local.stamp, before)) return false;
+    if (!this.#isSettled(path, local.stamp, before)) {
+      this.#isDone = false;
+      return false;
+    }
     if (theirs === null && known !== null) await this.#removeHere(path, known, local);
     else if (theirs === null || isTheirsSame) await this.#send(path, local, theirs?.version ?? 0);
     else await this.#merge(path, known, local);
@@ -321,9 +336,10 @@ export class MountedFolder {
       this.#service?.set(path, { path, version: outcome.version, revisionId });
       // What screening masked is fetched as a change of the service.
       const seen = outcome.isAsSent ? revisionId : '';
+      this.#isDone &&= outcome.isAsSent;
       this.#know(path, { disk, version: outcome.version, revisionId: seen, hash, stamp });
       this.#options.onEvent({ kind: 'sent', path });
-    } else if (outcome.kind === 'moved_on') this.#listedAt = -Infinity;
+    } else if (outcome.kind === 'moved_on') this.#listAgain();
     else if (outcome.kind === 'stopped') this.#stop(outcome.message);
     else this.#refuse(path, { hash, disk, why: outcome.message, isFinal: outcome.isFinal });
   }
@@ -332,8 +348,7 @@ export class MountedFolder {
   async #fetch(path: string, known: string | null): Promise<void> {
     if (this.#isFull || this.#isRefused(path, '')) return;
     const theirs = await this.#memory.read(path);
-    // The next list tells.
-    if (theirs === null) return;
+    if (theirs === null) return this.#listAgain();
     const disk = known ?? this.#names.choose(path);
     await this.#place(disk, theirs, { kind: 'none' });
   }
@@ -346,7 +361,7 @@ export class MountedFolder {
   ): Promise<void> {
     if (this.#isFull || this.#isRefused(path, '')) return;
     const theirs = await this.#memory.read(path);
-    if (theirs === null) return;
+    if (theirs === null) return this.#listAgain();
     const { disk, stamp } = local;
     const hash = local.kind === 'same' ? (known?.hash ?? '') : local.hash;
     if (hashText(theirs.content) === hash) {
@@ -371,7 +386,10 @@ export class MountedFolder {
     if (placed.kind === 'occupied') {
       return this.#refuse(path, { hash: '', disk, why: placed.why, isFinal: false });
     }
-    if (placed.kind === 'moving') return;
+    if (placed.kind === 'moving') {
+      this.#isDone = false;
+      return;
+    }
     this.#forget(disk);
     this.#forget('disk');
     this.#service?.set(path, { path, version, revisionId });
@@ -432,7 +450,7 @@ export class MountedFolder {
         this.#service?.delete(path);
         this.#drop(path);
         this.#options.onEvent({ kind: 'deleted', path });
-      } else if (outcome.kind === 'moved_on') this.#listedAt = -Infinity;
+      } else if (outcome.kind === 'moved_on') this.#listAgain();
       else if (outcome.kind === 'stopped') this.#stop(outcome.message);
       else this.#leaveOut(path, outcome.message);
     }
@@ -523,6 +541,12 @@ export class MountedFolder {
 
   #toPlace(disk: string): string {
     return join(this.#options.claim.folder, disk);
+  }
+
+  /** The service has changed since its files were listed. */
+  #listAgain(): void {
+    this.#listedAt = -Infinity;
+    this.#isDone = false;
   }
 
   #isRefused(path: string, hash: string): boolean {
