@@ -18,6 +18,13 @@ export interface NavEntry {
 export const NAV: readonly NavEntry[] = [
   { name: 'overview', label: 'Overview', icon: 'i-lucide-house', key: 'h' },
   { name: 'files', label: 'Files', icon: 'i-lucide-folder-tree', key: 'f' },
+  {
+    name: 'search',
+    label: 'Search',
+    icon: 'i-lucide-text-search',
+    key: '/',
+    needs: 'GET /v1/admin/search',
+  },
   { name: 'users', label: 'Users', icon: 'i-lucide-users', key: 'm' },
   { name: 'spaces', label: 'Spaces', icon: 'i-lucide-boxes', key: 's' },
   { name: 'revisions', label: 'Revisions', icon: 'i-lucide-git-compare', key: 'r' },
@@ -52,6 +59,7 @@ export function createConsoleRouter(basePath: string): Router {
     routes: [
       { path: '/', name: 'overview', component: OverviewView },
       { path: '/files', name: 'files', component: () => import('./views/FilesView.vue') },
+      { path: '/search', name: 'search', component: () => import('./views/SearchView.vue') },
       { path: '/users', name: 'users', component: () => import('./views/UsersView.vue') },
       { path: '/spaces', name: 'spaces', component: () => import('./views/SpacesView.vue') },
       {

@@ -25,3 +25,4 @@ export type * from '../schemas/spaces.ts';
 export type * from '../schemas/status.ts';
 export type * from '../schemas/tools.ts';
 export type * from '../schemas/users.ts';
+export type * from '../schemas/value-counts.ts';

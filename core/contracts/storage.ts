@@ -290,13 +290,17 @@ export interface Changes {
 /** What the admin’s list of files can be ordered by. */
 export type FileSort = NonNullable<FileListQuery['sort']>;
 
-/** Filters combine with AND; `null` or absent means any. */
-export interface FileFilter {
+/** Filters of paths. They combine with AND; `null` or absent means any. */
+interface PathFilter {
   /** Text that the physical path starts with. */
   prefix?: string | null;
-  scope?: ScopeKey | null;
   /** Text that the physical path contains, without regard to ASCII case. */
   contains?: string | null;
+}
+
+/** Filters combine with AND; `null` or absent means any. */
+export interface FileFilter extends PathFilter {
+  scope?: ScopeKey | null;
 }
 
 /** Memory files: the reads of agents, which name one scope, and the lists of the admin. */
@@ -355,7 +359,7 @@ type Filter<Fields> = { [Field in keyof Fields]?: Fields[Field] | null };
 type TimeFilter = Filter<{ since: number; until: number }>;
 
 /** Which revisions are listed. */
-export interface RevisionFilter extends TimeFilter, Filter<RevisionSource> {
+export interface RevisionFilter extends TimeFilter, PathFilter, Filter<RevisionSource> {
   path?: FileKey | null;
   /** With a scope: what changed one memory, wherever it was. */
   lineageId?: string | null;
@@ -482,14 +486,15 @@ export interface RevisionStore {
 
 /** Which accesses are listed. */
 export interface AccessFilter
-  extends TimeFilter, Filter<Omit<AccessRecord, 'id' | 'at' | 'fileNo' | 'path' | 'rank'>> {
+  extends
+    TimeFilter,
+    PathFilter,
+    Filter<Omit<AccessRecord, 'id' | 'at' | 'fileNo' | 'path' | 'rank'>> {
   /** What was done for a user: in that user's scope, in shared memory and in spaces. */
   userId?: string | null;
   /** With `userId`: leaves out the user's own memory. */
   isElsewhere?: boolean | null;
   path?: FileKey | null;
-  /** Physical prefix. */
-  prefix?: string | null;
   /** One of these. */
   actions?: readonly AccessAction[] | null;
 }
@@ -663,6 +668,8 @@ export interface AuditStore {
     filter: {
       action?: string | null;
       operator?: string | null;
+      /** Text that the target contains, without regard to ASCII case. */
+      contains?: string | null;
       since?: number | null;
       until?: number | null;
     },

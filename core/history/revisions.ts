@@ -18,7 +18,9 @@ import type {
   RevertSelection,
   RevertWritesAnswer,
   RevisionListQuery,
+  RevisionValuesQuery,
   UnfinishedRedaction,
+  ValueCounts,
 } from '../contracts/admin.ts';
 import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { AuditCaller, RunRevision } from '../contracts/plugin.ts';
@@ -29,6 +31,7 @@ import { readContentAt } from './content-at.ts';
 import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import { isUuid } from '../ids/ids.ts';
+import { countValues } from '../lists/count-values.ts';
 import { answerList, readRows } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
 import { listChanges } from './memory-diff.ts';
@@ -53,12 +56,20 @@ import {
   type Texts,
 } from './texts.ts';
 import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
-import { parsePhysicalPath, toFilteredScope, toOwner, toPhysicalPath } from '../files/paths.ts';
+import {
+  parsePhysicalPath,
+  parsePhysicalPrefix,
+  toFilteredScope,
+  toOwner,
+  toPhysicalPath,
+} from '../files/paths.ts';
 import { parseTimeOrNull, toTime } from '../time/time.ts';
 
 /** The history of memory files: reading, reverting and pruning revisions. */
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
+  /** Counts the values that the filters of the list could have. */
+  values(query: RevisionValuesQuery): Promise<ValueCounts>;
   get(id: string): Promise<AdminRevisionDetail>;
   /** The content before and after a revision; `null` where one of them is redacted. */
   contents(id: string): Promise<RevisionContents | null>;
@@ -146,6 +157,17 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       });
     },
 
+    values: (query) =>
+      countValues(query, {
+        read: (narrowed, page) => storage.revisions.list(toFilter(narrowed), page),
+        fields: {
+          userId: ({ scope }) => toOwner(scope).userId,
+          spaceId: ({ scope }) => toOwner(scope).spaceId,
+          actor: ({ actor }) => actor,
+          action: ({ action }) => action,
+        },
+      }),
+
     get: async (id) => await readDetail(parts, await find(id)),
 
     contentAt: (key, point) => readContentAt(parts, key, point),
@@ -221,10 +243,12 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
   };
 }
 
-function toFilter(query: Parameters<Revisions['list']>[0]) {
-  const { path } = query;
+function toFilter(query: RevisionValuesQuery) {
+  const { path, prefix } = query;
   return {
     path: path === undefined ? null : parsePhysicalPath(path),
+    prefix: prefix === undefined ? null : parsePhysicalPrefix(prefix),
+    contains: query.q ?? null,
     scope: toFilteredScope(query),
     actor: query.actor ?? null,
     action: query.action ?? null,

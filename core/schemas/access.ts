@@ -46,10 +46,11 @@ export const AdminAccess = strictObject({
 });
 export type AdminAccess = Static<typeof AdminAccess>;
 
-/** What the access log takes. */
-export const AccessListQuery = strictObject({
+/** What the values of its filters are counted with. */
+export const AccessValuesQuery = strictObject({
   path: filterText('Accesses of this physical path.'),
   prefix: filterText('Text that the physical path starts with.'),
+  q: filterText('Text that the physical path contains, without regard to ASCII case.'),
   userId: filterText(
     'Accesses of this user’s memory, and those for the user in shared memory and in spaces.',
   ),
@@ -64,6 +65,9 @@ export const AccessListQuery = strictObject({
   toolCallId: filterText('By this tool call.'),
   revisionId: filterText('That wrote or read this revision.'),
   ...sinceQuery,
-  ...pageQuery,
 });
+export type AccessValuesQuery = Static<typeof AccessValuesQuery>;
+
+/** What the access log takes. */
+export const AccessListQuery = strictObject({ ...AccessValuesQuery.properties, ...pageQuery });
 export type AccessListQuery = Static<typeof AccessListQuery>;

@@ -26,11 +26,15 @@ export const AdminAudit = strictObject({
 });
 export type AdminAudit = Static<typeof AdminAudit>;
 
-/** What the list of changes takes. */
-export const AuditListQuery = strictObject({
+/** What the values of its filters are counted with. */
+export const AuditValuesQuery = strictObject({
   action: filterText('Only this action.'),
   operator: filterText('Only what this operator did.'),
+  q: filterText('Text that the target contains, without regard to ASCII case.'),
   ...sinceQuery,
-  ...pageQuery,
 });
+export type AuditValuesQuery = Static<typeof AuditValuesQuery>;
+
+/** What the list of changes takes. */
+export const AuditListQuery = strictObject({ ...AuditValuesQuery.properties, ...pageQuery });
 export type AuditListQuery = Static<typeof AuditListQuery>;

@@ -123,9 +123,11 @@ export const AdminRevisionDetail = strictObject({
 });
 export type AdminRevisionDetail = Static<typeof AdminRevisionDetail>;
 
-/** What the list of revisions takes. */
-export const RevisionListQuery = strictObject({
+/** What the values of its filters are counted with. */
+export const RevisionValuesQuery = strictObject({
   path: filterText('Revisions of this physical path.'),
+  prefix: filterText('Text that the physical path starts with.'),
+  q: filterText('Text that the physical path contains, without regard to ASCII case.'),
   userId: filterText('Revisions of this user.'),
   spaceId: filterText('Revisions of this space.'),
   shared: flag('Revisions of shared memory.'),
@@ -135,8 +137,11 @@ export const RevisionListQuery = strictObject({
   traceId: filterText('Written in this trace.'),
   toolCallId: filterText('Written by this tool call.'),
   ...sinceQuery,
-  ...pageQuery,
 });
+export type RevisionValuesQuery = Static<typeof RevisionValuesQuery>;
+
+/** What the list of revisions takes. */
+export const RevisionListQuery = strictObject({ ...RevisionValuesQuery.properties, ...pageQuery });
 export type RevisionListQuery = Static<typeof RevisionListQuery>;
 
 /** What a redaction takes. */

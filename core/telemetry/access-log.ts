@@ -1,12 +1,16 @@
 import type {
   AccessListQuery,
+  AccessValuesQuery,
   AdminAccess,
   AdminAudit,
   AuditListQuery,
+  AuditValuesQuery,
   ListAnswer,
+  ValueCounts,
 } from '../contracts/admin.ts';
 import type { AccessRecord } from '../contracts/records.ts';
-import type { Storage } from '../contracts/storage.ts';
+import type { AccessFilter, Storage } from '../contracts/storage.ts';
+import { countValues } from '../lists/count-values.ts';
 import { answerList } from '../lists/page.ts';
 import {
   parsePhysicalPath,
@@ -24,22 +28,17 @@ import { parseLines } from './shown-lines.ts';
 export interface AccessLog {
   list(query: AccessListQuery): Promise<ListAnswer<AdminAccess>>;
   audit(query: AuditListQuery): Promise<ListAnswer<AdminAudit>>;
+  /** Counts the values that the filters of the lists could have. */
+  values(query: AccessValuesQuery): Promise<ValueCounts>;
+  auditValues(query: AuditValuesQuery): Promise<ValueCounts>;
 }
 
 /** Creates the lists; each writes this instance's queue first, so that they are complete. */
 export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog {
   return {
     async list(query) {
-      const { limit: _limit, cursor: _cursor, order: _order, spaceId, ...same } = query;
-      const filter = {
-        ...same,
-        userId: query.userId === undefined ? null : parseUserId(query.userId),
-        scope: toFilteredScope({ spaceId }),
-        path: query.path === undefined ? null : parsePhysicalPath(query.path),
-        prefix: query.prefix === undefined ? null : parsePhysicalPrefix(query.prefix),
-        since: parseTimeOrNull(query.since, 'since'),
-        until: parseTimeOrNull(query.until, 'until'),
-      };
+      const { limit: _limit, cursor: _cursor, order: _order, ...narrowed } = query;
+      const filter = toAccessFilter(narrowed);
       return await answerList(query, {
         list: 'access',
         async read(page) {
@@ -51,12 +50,7 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
     },
 
     async audit(query) {
-      const filter = {
-        action: query.action ?? null,
-        operator: query.operator ?? null,
-        since: parseTimeOrNull(query.since, 'since'),
-        until: parseTimeOrNull(query.until, 'until'),
-      };
+      const filter = toAuditFilter(query);
       return await answerList(query, {
         list: 'audit',
         async read(page) {
@@ -66,6 +60,54 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
         toItem: (row) => ({ ...row, at: toTime(row.at) }),
       });
     },
+
+    async values(query) {
+      await queue.flush();
+      return await countValues(query, {
+        read: (narrowed, page) => storage.log.listAccess(toAccessFilter(narrowed), page),
+        fields: {
+          userId: ({ scope, userId }) => userId ?? toOwner(scope).userId,
+          spaceId: ({ scope }) => toOwner(scope).spaceId,
+          actor: ({ actor }) => actor,
+          key: ({ key }) => key,
+          tool: ({ tool }) => tool,
+          action: ({ action }) => action,
+          outcome: ({ outcome }) => outcome,
+        },
+      });
+    },
+
+    async auditValues(query) {
+      await queue.flush();
+      return await countValues(query, {
+        read: (narrowed, page) => storage.audit.list(toAuditFilter(narrowed), page),
+        fields: { operator: ({ operator }) => operator, action: ({ action }) => action },
+      });
+    },
+  };
+}
+
+function toAccessFilter(query: AccessValuesQuery): AccessFilter {
+  const { spaceId, q, ...same } = query;
+  return {
+    ...same,
+    userId: query.userId === undefined ? null : parseUserId(query.userId),
+    scope: toFilteredScope({ spaceId }),
+    path: query.path === undefined ? null : parsePhysicalPath(query.path),
+    prefix: query.prefix === undefined ? null : parsePhysicalPrefix(query.prefix),
+    contains: q ?? null,
+    since: parseTimeOrNull(query.since, 'since'),
+    until: parseTimeOrNull(query.until, 'until'),
+  };
+}
+
+function toAuditFilter({ action, operator, q, since, until }: AuditValuesQuery) {
+  return {
+    action: action ?? null,
+    operator: operator ?? null,
+    contains: q ?? null,
+    since: parseTimeOrNull(since, 'since'),
+    until: parseTimeOrNull(until, 'until'),
   };
 }
 

@@ -199,6 +199,7 @@ const places = ({ early, now, revision, edited, call: id, run, key, operator }: 
   { path: '/spaces?space=acme&do=archive', shown: 'Archive acme?' },
   { path: '/spaces?space=acme&do=export', shown: 'What to export' },
   { path: '/spaces?space=acme&do=erase', shown: 'would be removed' },
+  { path: '/search?q=tea', shown: 'searched' },
   { path: '/configuration?show=all', shown: 'What works, and what is missing' },
   { path: '/access', shown: 'support bot' },
   { path: `/access?key=${key}`, shown: 'Calls a minute' },

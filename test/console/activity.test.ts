@@ -73,6 +73,29 @@ describe('the activity', () => {
     expectNoProblems(opened);
   });
 
+  it('is filtered by values that there are, with their counts, and says which filter leaves nothing', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const { core } = service;
+    for (const userId of ['alice', 'bob']) {
+      await call(core, userId, 'memory_write', { path: 'user/tea.md', content: 'tea\n' });
+      await call(core, userId, 'memory_read', { path: 'user/tea.md' });
+    }
+    await visit('/activity');
+    await page.getByRole('button', { name: 'User alice: 2 rows' }).click();
+    await expectUrl(page, 'userId=alice');
+    await page.getByText('2 calls shown').waitFor();
+    await page.getByRole('button', { name: 'Action read: 1 row' }).click();
+    await page.getByText('1 call shown').waitFor();
+    await visit('/activity?userId=ali&action=read');
+    await page.getByText('No row that passes the others has User “ali”.').waitFor();
+    await page.getByText('No access has one of these values.').waitFor();
+    await page.getByRole('button', { name: 'Without User: 2 rows' }).waitFor();
+    await page.getByRole('button', { name: 'Filter by User alice' }).click();
+    await page.getByText('1 call shown').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('is exported as it is filtered, with cells that no spreadsheet runs', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

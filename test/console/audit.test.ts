@@ -16,7 +16,7 @@ describe('the audit', () => {
     const opened = await openConsole({ service, path: '/audit' });
     const { page } = opened;
     const rows = page.locator('[data-row]');
-    await page.getByText('revisions.prune').waitFor();
+    await rows.getByText('revisions.prune').waitFor();
     await expectCount(rows, 3);
     await rows.nth(0).getByText('127.0.0.1').waitFor();
 
@@ -25,7 +25,7 @@ describe('the audit', () => {
     const field = page.getByRole('textbox', { name: 'Action' });
     await field.fill('files.write');
     await field.press('Enter');
-    await page.getByText('revisions.prune').waitFor({ state: 'hidden' });
+    await rows.getByText('revisions.prune').waitFor({ state: 'hidden' });
     await expectUrl(page, 'action=files.write');
     await rows.getByRole('link', { name: 'files.write' }).first().click();
     await page.getByRole('article', { name: 'Revision' }).getByText('users/alice').waitFor();

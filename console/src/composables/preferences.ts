@@ -18,6 +18,8 @@ export interface Preferences {
   readonly zone: Ref<'local' | 'utc'>;
   readonly diffStyle: Ref<'split' | 'inline'>;
   readonly refresh: Ref<RefreshName>;
+  /** The counted values beside a list. */
+  readonly facets: Ref<'shown' | 'hidden'>;
   /** The line on what search by meaning would add. */
   readonly meaningHint: Ref<'shown' | 'dismissed'>;
 }
@@ -38,6 +40,7 @@ export function createPreferences(): Preferences {
   const zone = kept('zone', ['local', 'utc'] as const);
   const diffStyle = kept('diff', ['split', 'inline'] as const);
   const refresh = kept('refresh', Object.keys(REFRESHES) as [RefreshName, ...RefreshName[]]);
+  const facets = kept('facets', ['shown', 'hidden'] as const);
   const meaningHint = kept('meaning-hint', ['shown', 'dismissed'] as const);
   const isDark = computed(() =>
     theme.value === 'system' ? isSystemDark.value : theme.value === 'dark',
@@ -50,7 +53,7 @@ export function createPreferences(): Preferences {
     },
     { immediate: true },
   );
-  return { theme, isDark, zone, diffStyle, refresh, meaningHint };
+  return { theme, isDark, zone, diffStyle, refresh, facets, meaningHint };
 }
 
 /** A stored choice; the first of `allowed` is the default. */

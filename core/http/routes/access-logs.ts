@@ -1,7 +1,8 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
-import { AccessListQuery, AdminAccess } from '../../schemas/access.ts';
+import { AccessListQuery, AccessValuesQuery, AdminAccess } from '../../schemas/access.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { listOf } from '../../schemas/shapes.ts';
+import { ValueCounts } from '../../schemas/value-counts.ts';
 import type { Core } from '../../service.ts';
 
 /** Which files agents touched. */
@@ -18,6 +19,18 @@ export function accessLogsRoutes(core: Pick<Core, 'accessLog'>): RouteDefinition
       resultSchema: listOf(AdminAccess),
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'INVALID_CURSOR'],
       handle: ({ query }) => core.accessLog.list(query),
+    }),
+    adminRoute('Access logs', {
+      method: 'GET',
+      path: '/v1/admin/access-logs/values',
+      role: 'viewer',
+      summary: 'Count the values that access rows can be filtered by',
+      description:
+        'How often each value is in the newest rows, up to 5,000, with the filters of the list. No content.',
+      querySchema: AccessValuesQuery,
+      resultSchema: ValueCounts,
+      errorCodes: ['INVALID_PATH', 'INVALID_USER_ID'],
+      handle: ({ query }) => core.accessLog.values(query),
     }),
   ];
 }

@@ -1,7 +1,8 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
-import { AdminAudit, AuditListQuery } from '../../schemas/audit.ts';
+import { AdminAudit, AuditListQuery, AuditValuesQuery } from '../../schemas/audit.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { listOf } from '../../schemas/shapes.ts';
+import { ValueCounts } from '../../schemas/value-counts.ts';
 import type { Core } from '../../service.ts';
 
 /** What operators changed. */
@@ -19,6 +20,18 @@ export function auditRoutes(core: Pick<Core, 'accessLog'>): RouteDefinition[] {
       resultSchema: listOf(AdminAudit),
       errorCodes: ['INVALID_CURSOR'],
       handle: ({ query }) => core.accessLog.audit(query),
+    }),
+    adminRoute('Audit', {
+      method: 'GET',
+      path: '/v1/admin/audit/values',
+      role: 'viewer',
+      summary: 'Count the values that changes can be filtered by',
+      description:
+        'How often each value is in the newest rows, up to 5,000, with the filters of the list. No content.',
+      querySchema: AuditValuesQuery,
+      resultSchema: ValueCounts,
+      errorCodes: [],
+      handle: ({ query }) => core.accessLog.auditValues(query),
     }),
   ];
 }

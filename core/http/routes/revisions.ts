@@ -8,8 +8,10 @@ import {
   PruneAnswer,
   PruneRequest,
   RevisionListQuery,
+  RevisionValuesQuery,
 } from '../../schemas/revisions.ts';
 import { listOf } from '../../schemas/shapes.ts';
+import { ValueCounts } from '../../schemas/value-counts.ts';
 import type { Core } from '../../service.ts';
 
 /** Revisions: what changed, and how much of it is kept. */
@@ -26,6 +28,18 @@ export function revisionsRoutes({ revisions }: Pick<Core, 'revisions'>): RouteDe
       resultSchema: listOf(AdminRevision),
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'INVALID_CURSOR'],
       handle: ({ query }) => revisions.list(query),
+    }),
+    adminRoute('Revisions', {
+      method: 'GET',
+      path: '/v1/admin/revisions/values',
+      role: 'viewer',
+      summary: 'Count the values that revisions can be filtered by',
+      description:
+        'How often each value is in the newest rows, up to 5,000, with the filters of the list. No content.',
+      querySchema: RevisionValuesQuery,
+      resultSchema: ValueCounts,
+      errorCodes: ['INVALID_PATH', 'INVALID_USER_ID'],
+      handle: ({ query }) => revisions.values(query),
     }),
     adminRoute('Revisions', {
       method: 'GET',

@@ -1,13 +1,21 @@
 import type { Knex } from 'knex';
 import type { AccessRecord, FileKey } from '../../contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../contracts/storage.ts';
-import { assertFileKey, type PrefixRange, toScope } from '../../files/paths.ts';
+import { assertFileKey, physicalPathSql, type PrefixRange, toScope } from '../../files/paths.ts';
 import type { Row } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import type { Filter } from './page.ts';
-import { matches, parseIds, readPage, startsWith, toIdPage, walkIndex } from './page.ts';
+import {
+  containsText,
+  matches,
+  parseIds,
+  readPage,
+  startsWith,
+  toIdPage,
+  walkIndex,
+} from './page.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { findFileNo, hasScope } from './revision-list.ts';
 import { toInteger } from '../schema/rows.ts';
@@ -54,8 +62,9 @@ export async function listAccess(
   const { range, ids, userId } = keys;
   const by = chooseWalk(filter, ids, range);
   const times = withinTimes('a', await readIdSkew(connection), filter);
-  const filters = [...times.filters, ...toFilters(filter, { ...keys, by })];
-  const isScopeRead = range.kind !== 'all' || userId !== null;
+  const contains = containsText(connection, physicalPathSql('s.scope', 'a.path'), filter.contains);
+  const filters = [...times.filters, ...toFilters(filter, { ...keys, by }), ...contains];
+  const isScopeRead = range.kind !== 'all' || userId !== null || contains.length > 0;
 
   const walk: Walk = (
     narrow,

@@ -2,7 +2,7 @@ import type { AuditStore } from '../../contracts/storage.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
-import { matches, readPage, toIdPage, walkIndex } from './page.ts';
+import { containsText, matches, readPage, toIdPage, walkIndex } from './page.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the admin's list of changes. Each change writes its own row. */
@@ -29,7 +29,11 @@ export function createAuditStore(database: StoreDatabase): AuditStore {
               .joinRaw('cross join svc_admin_audit u on u.id = k.id')
               .select(AUDIT_ROWS.select('u'));
           },
-          filters: [...times.filters, ...matches({ 'u.operator': filter.operator })],
+          filters: [
+            ...times.filters,
+            ...matches({ 'u.operator': filter.operator }),
+            ...containsText(connection, 'u.target', filter.contains),
+          ],
           toItem: (row) => AUDIT_ROWS.toRecord(row),
         });
       }),

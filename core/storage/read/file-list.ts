@@ -6,6 +6,7 @@ import type { KnexConnection } from '../knex-connection.ts';
 import type { Filter, KeysetQuery } from './page.ts';
 import {
   checkLimit,
+  containsText,
   EXAMINED_ROWS,
   parsePageKey,
   readPage,
@@ -35,11 +36,7 @@ export async function listAllFiles(
   checkLimit(page.limit);
   const range = toScopedRange(filter.scope ?? null, filter.prefix ?? '');
   if (range.kind === 'none') return { items: [], next: null };
-  const contains = filter.contains ?? '';
-  const filters =
-    contains === ''
-      ? []
-      : [(query: Knex.QueryBuilder) => containsPath(connection, query, contains)];
+  const filters = containsText(connection, physicalPathSql('s.scope', 'f.path'), filter.contains);
   const list = { range, filters, page };
   switch (page.sort) {
     case 'path':
@@ -288,18 +285,4 @@ export function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex
   if (range.kind === 'scope') return query.where('s.scope', range.scope);
   if (range.kind !== 'scopes') return query;
   return query.where('s.scope', '>=', range.from).where('s.scope', '<', range.to);
-}
-
-function containsPath(
-  connection: KnexConnection,
-  query: Knex.QueryBuilder,
-  contains: string,
-): void {
-  const physical = connection.dialect.containsText(physicalPathSql('s.scope', 'f.path'));
-  query.where(connection.knex.raw(physical, [lowerAscii(contains)]));
-}
-
-/** Lower case as the databases do it: ASCII only. */
-export function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

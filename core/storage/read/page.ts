@@ -175,6 +175,18 @@ export function matches(values: Readonly<Record<string, SqlValue | undefined>>):
   );
 }
 
+/** A filter for SQL text that contains a text, without regard to ASCII case; none for no text. */
+export function containsText(
+  { knex, dialect }: KnexConnection,
+  sql: string,
+  text: string | null | undefined,
+): Filter[] {
+  if (text === null || text === undefined || text === '') return [];
+  // Lower case as the databases do it: ASCII only.
+  const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return [(query) => void query.where(knex.raw(dialect.containsText(sql), [lower]))];
+}
+
 /** The requested ids as bytes, by column; `null` if one is not an id. */
 export function parseIds<Name extends string>(
   ids: Readonly<Record<Name, string | null | undefined>>,

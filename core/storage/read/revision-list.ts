@@ -1,13 +1,15 @@
 import type { FileKey, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../contracts/storage.ts';
 import { fileNoOfLineage } from '../../files/lineage.ts';
-import { assertFileKey, SHARED } from '../../files/paths.ts';
+import { assertFileKey, physicalPathSql, SHARED } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import type { Filter } from './page.ts';
-import { matches, parseIds, readPage, toIdPage } from './page.ts';
+import { containsText, matches, parseIds, readPage, startsWith, toIdPage } from './page.ts';
+import { inScopeRange } from './file-list.ts';
+import { toScopedRange } from './physical-prefix.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { REVISIONS } from '../schema/records.ts';
@@ -36,11 +38,14 @@ export async function listRevisions(
   const lineage = ids.get('lineage_id');
   // Rows from before lineages were kept have none.
   if (unnamed !== null) ids.delete('lineage_id');
-  const scope = filter.path?.scope ?? filter.scope ?? null;
-  if (typeof filter.scope === 'string' && scope !== filter.scope) return EMPTY;
+  const named = filter.path?.scope ?? filter.scope ?? null;
+  if (typeof filter.scope === 'string' && named !== filter.scope) return EMPTY;
+  const range = toScopedRange(named, filter.prefix ?? '');
+  if (range.kind === 'none') return EMPTY;
+  const scope = range.kind === 'scope' ? range.scope : null;
   if (scope !== null && !(await hasScope(connection, scope))) return EMPTY;
   const times = withinTimes('r', await readIdSkew(connection), filter);
-  const walk = chooseWalk(connection, filter, ids);
+  const walk = chooseWalk(connection, { ...filter, scope }, ids);
   const filters: Filter[] = [...times.filters, ...matches({ 'r.action': filter.action })];
   for (const [column, bytes] of ids)
     if (column !== walk.by) filters.push(...matches({ [`r.${column}`]: bytes }));
@@ -55,6 +60,12 @@ export async function listRevisions(
   if (walk.by !== 'actor') filters.push(...matches({ 'r.actor': filter.actor }));
   if (scope !== null && walk.by !== 'scope' && walk.by !== 'path')
     filters.push(...matches({ 'r.scope_id': toScopeId(scope) }));
+  const ofPaths = containsText(connection, physicalPathSql('s.scope', 'f.path'), filter.contains);
+  if (range.kind === 'scope' && range.pathPrefix !== '') {
+    ofPaths.push((query) => void startsWith(query, 'f.path', range.pathPrefix));
+  }
+  if (range.kind === 'scopes') ofPaths.push((query) => void inScopeRange(query, range));
+  filters.push(...ofPaths);
 
   let versionAfter: SqlValue[] | null = null;
   let fileNo: number | null = null;
@@ -103,6 +114,12 @@ export async function listRevisions(
       return query;
     },
     bounds: times.walk,
+    join: (query) => {
+      if (ofPaths.length === 0) return;
+      query
+        .joinRaw('cross join svc_scope s on s.scope_id = r.scope_id')
+        .joinRaw('cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no');
+    },
     complete: (query) => {
       query
         .joinRaw(

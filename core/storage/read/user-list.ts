@@ -2,8 +2,7 @@ import type { Knex } from 'knex';
 import type { ScopeKey, UserListing } from '../../contracts/records.ts';
 import type { FileStore, PageRequest, PageResult } from '../../contracts/storage.ts';
 import type { KnexConnection } from '../knex-connection.ts';
-import { lowerAscii } from './file-list.ts';
-import { type Filter, readPage, toOwnerPage, walkIndex } from './page.ts';
+import { type Filter, readPage, toOwnerPage, walkIndex, containsText } from './page.ts';
 import { READS } from '../schema/records.ts';
 import { toText } from '../schema/rows.ts';
 import { mapTable } from '../schema/table-map.ts';
@@ -74,7 +73,5 @@ export function haveFiles(): Filter[] {
 
 /** Limits a query to ids that contain a text, if there is one. */
 export function containIn(connection: KnexConnection, text: string | null | undefined): Filter[] {
-  if (typeof text !== 'string' || text === '') return [];
-  const condition = connection.dialect.containsText(ownerSql('s.scope'));
-  return [(query) => void query.whereRaw(condition, [lowerAscii(text)])];
+  return containsText(connection, ownerSql('s.scope'), text);
 }
