@@ -9,6 +9,8 @@ export function markWords(text: string, words: string): MarkedPart[] {
   const found = words
     .split(/\s+/)
     .filter((word) => word !== '')
+    // The longest first: allergies before allergy.
+    .sort((one, other) => other.length - one.length)
     .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (found.length === 0) return [{ text, isMarked: false }];
   // With one group, the odd pieces are the words.

@@ -11,6 +11,7 @@ import type {
 import { toTime } from '../time/time.ts';
 import { toFilteredScope, toOwner, toPhysicalPath } from './paths.ts';
 import { takeEnd, takeStart } from '../encoding/take-text.ts';
+import { findWords, type Question, readQuestion } from './question-words.ts';
 
 /** The most files and bytes that one page looks at. */
 const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;
@@ -19,14 +20,17 @@ const FILES_LISTED = 100;
 /** Reads that are under way together share one query, whose answer comes at one go. */
 const FILES_AT_ONCE = 8;
 const LINES_SHOWN = 5;
+/** Forms of the words that are told of a file. */
+const WORDS_TOLD = 20;
 const LINE_CHARACTERS = 300;
 /** Characters before the match, where a long line is cut. */
 const CHARACTERS_BEFORE = 80;
 
 /**
  * Looks for words in the contents of all memory files, as they are now. It reads the files one after
- * the other, up to {@link LIMITS}, so it also finds what is not indexed yet, parts of words, and
- * punctuation. It leaves no access row: an operator's look is no use by an agent. The words are kept
+ * the other, up to {@link LIMITS}, so it also finds what is not indexed yet, parts of words, other forms
+ * of English words, and punctuation. Each file has a score: a page has its files by path, so that a reader
+ * of all pages can rank them. It leaves no access row: an operator's look is no use by an agent. The words are kept
  * nowhere, because operators look for secrets to redact.
  */
 export function createContentSearch(storage: Storage) {
@@ -40,7 +44,7 @@ export function createContentSearch(storage: Storage) {
       filters: { q, userId, spaceId },
     };
     const { limit, after } = parsePage(query, identity);
-    const words = toComparable(q).split(/\s+/).filter(Boolean);
+    const words = readQuestion(q);
     const searched = { files: 0, bytes: 0 };
     const items: FoundFile[] = [];
     const pause = createPause();
@@ -100,7 +104,7 @@ async function* walkScope(
   }
 }
 
-function toFound(file: FileRecord): Omit<FoundFile, 'matches' | 'lines'> {
+function toFound(file: FileRecord): Omit<FoundFile, 'matches' | 'lines' | 'score' | 'words'> {
   const { scope, version, updatedAt } = file;
   return {
     path: toPhysicalPath(file),
@@ -113,22 +117,30 @@ function toFound(file: FileRecord): Omit<FoundFile, 'matches' | 'lines'> {
 /** The lines that have all of the words; `null` if there are none. */
 function findLines(
   content: string,
-  words: readonly string[],
-): Pick<FoundFile, 'matches' | 'lines'> | null {
-  // Most files lack a word: that is cheaper to see in the whole content.
-  const whole = toComparable(content);
-  if (!words.every((word) => whole.includes(word))) return null;
-  const lines: FoundFile['lines'] = [];
-  let matches = 0;
+  question: Question,
+): Pick<FoundFile, 'matches' | 'lines' | 'score' | 'words'> | null {
+  if (!question.mayBeIn(content)) return null;
+  const found: { line: number; text: string; score: number; at: number }[] = [];
+  const words = new Set<string>();
   for (const [index, text] of content.split(/\r\n|\n|\r/).entries()) {
-    const line = toComparable(text);
-    if (!words.every((word) => line.includes(word))) continue;
-    matches += 1;
-    if (lines.length < LINES_SHOWN) {
-      lines.push({ line: index + 1, text: cutLine(text, line.indexOf(words[0] ?? '')) });
-    }
+    const match = findWords(question, text);
+    if (match === null) continue;
+    for (const word of match.words) if (words.size < WORDS_TOLD) words.add(word);
+    found.push({ line: index + 1, text, score: match.score, at: match.at });
   }
-  return matches === 0 ? null : { matches, lines };
+  if (found.length === 0) return null;
+  const best = found
+    .toSorted((one, other) => other.score - one.score || one.line - other.line)
+    .slice(0, LINES_SHOWN)
+    .sort((one, other) => one.line - other.line);
+  const top = Math.max(...best.map(({ score }) => score));
+  return {
+    matches: found.length,
+    lines: best.map(({ line, text, at }) => ({ line, text: cutLine(text, at) })),
+    // More lines count, but never as much as a better line.
+    score: Math.round((top + 0.1 * (1 - 1 / found.length)) * 1000) / 1000,
+    words: [...words],
+  };
 }
 
 /** The line, or of a long one the part around a place in it, without half characters. */
@@ -136,8 +148,4 @@ export function cutLine(text: string, at: number): string {
   if (text.length <= LINE_CHARACTERS) return text;
   const from = Math.max(0, Math.min(at - CHARACTERS_BEFORE, text.length - LINE_CHARACTERS));
   return takeStart(takeEnd(text, text.length - from), LINE_CHARACTERS);
-}
-
-function toComparable(text: string): string {
-  return text.normalize('NFC').toLowerCase();
 }

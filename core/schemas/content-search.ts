@@ -22,7 +22,8 @@ export const ContentSearchQuery = strictObject({
     minLength: 2,
     maxLength: 200,
     pattern: '\\S',
-    description: 'Words that one line contains, in any order, without regard to case.',
+    description:
+      'Words that one line contains, in any order, without regard to case; also parts of words, and other forms of English words.',
   }),
   userId: filterText('Only in the memory of this user.'),
   spaceId: filterText('Only in the memory of this space.'),
@@ -42,8 +43,15 @@ export const FoundFile = strictObject({
       line: Type.Integer({ minimum: 1, description: 'From 1.' }),
       text: text('The line; of a long one, at most 300 characters around the match.'),
     }),
-    { description: 'The first 5 lines that match.' },
+    { description: 'The 5 lines that match best, in their order.' },
   ),
+  score: Type.Number({
+    description:
+      'How well the best line matches: whole words before other forms and parts of words. Comparable over pages.',
+  }),
+  words: Type.Array(Type.String(), {
+    description: 'The forms of the words that were found, in lower case.',
+  }),
 });
 export type FoundFile = Static<typeof FoundFile>;
 

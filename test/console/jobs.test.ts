@@ -33,7 +33,7 @@ describe('a job of an operator takes at most three clicks', () => {
     await page.keyboard.press('Control+k');
     await page.getByPlaceholder('Go to a view, a file or a user…').fill('allergies');
     await page
-      .getByRole('option', { name: 'Search contents for “allergies”' })
+      .getByRole('option', { name: 'Search all memory for “allergies”' })
       .and(page.locator('[data-highlighted]'))
       .waitFor();
     await page.keyboard.press('Enter');

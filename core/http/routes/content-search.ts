@@ -19,7 +19,7 @@ export function contentSearchRoutes(
       role: 'contents',
       summary: 'Search the contents of memory files',
       description:
-        'Files of all users, spaces and shared memory with a line that has all of the words, and these lines. It leaves no access row, because no agent read the files. The audit has the files that were shown, without the words.',
+        'Files of all users, spaces and shared memory with a line that has all of the words, and these lines; by path, each with a score to rank them by. It leaves no access row, because no agent read the files. The audit has the files that were shown, without the words.',
       querySchema: ContentSearchQuery,
       resultSchema: ContentSearchAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],

@@ -53,9 +53,27 @@ describe('the search in contents', () => {
     expect(searched.files).toBe(4);
     const own = await search(service, { q: 'allergy', userId: 'bob' });
     expect(own.items.map(({ path, matches }) => [path, matches])).toEqual([
-      ['users/bob/notes/food.md', 1],
+      ['users/bob/notes/food.md', 2],
       ['users/bob/other.md', 1],
     ]);
+  });
+
+  it('finds other forms of English words, and ranks whole words before forms and parts', async () => {
+    const { service, write } = await filled();
+    await write('dora', 'user/a.md', 'Her allergies are many.\n');
+    await write('dora', 'user/b.md', 'allergyless\n');
+    await write('dora', 'user/c.md', 'allergy here, allergy there\nand her allergy\n');
+    const { items } = await search(service, { q: 'allergy', userId: 'dora' });
+    const ranked = items.toSorted((one, other) => other.score - one.score);
+    expect(ranked.map(({ path, words }) => [path, words])).toEqual([
+      ['users/dora/c.md', ['allergy']],
+      ['users/dora/a.md', ['allergies']],
+      ['users/dora/b.md', ['allergy']],
+    ]);
+    const phrase = await search(service, { q: 'peanut allergy' });
+    const [first] = phrase.items.toSorted((one, other) => other.score - one.score);
+    // The words one after the other, as they were asked for.
+    expect(first?.path).toMatch(/^(?:shared\/team|users\/alice\/profile)\.md$/);
   });
 
   it('is limited to one space or one user, and refuses both at once', async () => {
