@@ -3,6 +3,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 /** Rules that `npm test` also runs on MariaDB and PostgreSQL. */
 const ON_EACH_DATABASE = [
   'test/core/search/search-oracle.test.ts',
+  'test/core/checks/stored-checks.test.ts',
   'test/core/files/exclusive-paths.test.ts',
   'test/core/storage/{holds,lost-commit}.test.ts',
   'test/core/storage/schema/neighbours.test.ts',

@@ -163,9 +163,19 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     stores,
     fenceKey,
     exam,
+    tryChecks: (scope) => adminParts.checks.tryOn(scope),
     find: async () => (await options.findPlugins?.(given)) ?? given,
     checkRoutes: (routes) => options.checkRoutes?.(routes),
   });
+  const adminParts = createAdminParts(basis, {
+    telemetry,
+    indexer,
+    embeddings,
+    memory,
+    unlogged,
+    embedder: providers.embedder,
+  });
+  const { schedule } = adminParts.checks;
   const life = new LifeCycle({
     basis,
     telemetry,
@@ -176,6 +186,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     access,
     tools,
     plugins,
+    checks: schedule,
   });
 
   return {
@@ -195,7 +206,7 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     logSize,
     access,
     rewriter,
-    ...createAdminParts(basis, { telemetry, indexer, memory, unlogged }),
+    ...adminParts,
     eventStreams: telemetry.eventStreams,
     metrics: telemetry.metrics,
     queue,
@@ -204,7 +215,10 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     filing,
     embeddings,
     exam,
-    reembed: (caller) => reembed({ storage, worker: embeddings, ids }, caller),
+    reembed(caller) {
+      const work = () => reembed({ storage, worker: embeddings, ids }, caller);
+      return embeddings === null ? work() : schedule.around(work);
+    },
     parts: {
       model: providers.model?.model ?? null,
       verifier: providers.verifier?.model ?? null,

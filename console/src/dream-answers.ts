@@ -220,8 +220,13 @@ export const VERDICTS: Readonly<Record<Verdict, Wording>> = {
 };
 
 /** Why an operation waits, was dropped or is stale; `null` for others. */
-export function tellWhy({ status, why, preselected }: AdminDreamOperation): string | null {
+export function tellWhy(operation: AdminDreamOperation): string | null {
+  const { status, why, preselected, checks } = operation;
   if (!['waiting', 'dropped', 'stale'].includes(status)) return null;
+  if (checks.length > 0 && why?.endsWith('check') === true) {
+    const names = checks.map((name) => `“${name}”`).join(', ');
+    return `${checks.length === 1 ? 'a check' : 'checks'} would fail with it: ${names}`;
+  }
   return why ?? (preselected ? 'in review, everything waits; nothing speaks against it' : null);
 }
 

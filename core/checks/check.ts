@@ -1,7 +1,14 @@
 import { nearest } from '../values/nearest.ts';
 import { takeStart } from '../encoding/take-text.ts';
 import { MemoryError } from '../errors.ts';
-import { parsePhysicalPath, parseUserId, parseVirtualPath } from '../files/paths.ts';
+import type { ScopeKey } from '../contracts/records.ts';
+import {
+  parsePhysicalPath,
+  parseSpaceId,
+  parseUserId,
+  parseVirtualPath,
+  toScope,
+} from '../files/paths.ts';
 import { PatternError, toLinearPattern } from '../screening/linear-pattern.ts';
 
 /** What a check looks for in texts. */
@@ -95,6 +102,13 @@ export function parseRequestedChecks(value: unknown): Check[] {
   });
 }
 
+/** The one memory that a check is about; `null` for several. */
+export function scopeOf({ target }: Pick<Check, 'target'>): ScopeKey | null {
+  if (target.kind === 'user') return toScope({ userId: target.userId });
+  if (target.kind === 'space') return toScope({ spaceId: target.spaceId });
+  return target.kind === 'path' ? parsePhysicalPath(target.path).scope : null;
+}
+
 class Parser {
   readonly mistakes: CheckMistake[] = [];
 
@@ -177,8 +191,9 @@ class Parser {
     }
     if (fields['space'] !== undefined) {
       const spaceId = this.#text(fields['space'], `${at}/space`, 128);
+      if (spaceId === null || !this.#try(`${at}/space`, () => parseSpaceId(spaceId))) return null;
       const isGood = path === null || this.#try(`${at}/path`, () => parsePhysicalPath(path));
-      return spaceId !== null && isGood ? { kind: 'space', spaceId, path } : null;
+      return isGood ? { kind: 'space', spaceId, path } : null;
     }
     if (path === null || !this.#try(`${at}/path`, () => parsePhysicalPath(path))) return null;
     return { kind: 'path', path };

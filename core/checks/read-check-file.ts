@@ -1,15 +1,23 @@
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
-import { parseChecks } from './check.ts';
+import { type Check, type CheckMistake, parseChecks } from './check.ts';
 
-/**
- * Reads a file of checks, YAML or JSON, and lists all its mistakes, each with its line:
- * `12: name is missing`. The value is what the admin API takes.
- */
-export function readCheckFile(text: string): {
+/** A mistake in a file of checks: its line, from 1, and what is wrong with the field or check there. */
+export interface LineMistake extends CheckMistake {
+  line: number;
+}
+
+/** What a file of checks says. */
+export interface CheckFile {
+  /** As the admin API takes it. */
   value: object;
-  names: string[];
-  mistakes: string[];
-} {
+  checks: Check[];
+  /** The line of each check's name. */
+  lines: number[];
+  mistakes: LineMistake[];
+}
+
+/** Reads a file of checks, YAML or JSON, and lists all its mistakes. */
+export function readCheckFile(text: string): CheckFile {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -18,18 +26,23 @@ export function readCheckFile(text: string): {
   });
   const lineOf = (offset: number) => lines.linePos(offset).line;
   if (document.errors.length > 0) {
-    const mistakes = document.errors.map(({ pos, message }) => `${lineOf(pos[0])}: ${message}`);
-    return { value: {}, names: [], mistakes };
+    const mistakes = document.errors.map(({ pos, message }) => ({
+      path: '',
+      message,
+      line: lineOf(pos[0]),
+    }));
+    return { value: {}, checks: [], lines: [], mistakes };
   }
   // An alias may stand for itself many times over.
   const value = document.toJS({ maxAliasCount: 100 }) as object;
   const { checks, mistakes } = parseChecks(value);
   return {
     value,
-    names: checks.map(({ name }) => name),
+    checks,
+    lines: mistakes.length > 0 ? [] : checks.map((_, at) => locate(`/checks/${at}/name`).line),
     mistakes: mistakes.map(({ path, message }) => {
       const { line, label } = locate(path);
-      return `${line}: ${label === '' ? '' : `${label} `}${message}`;
+      return { path, line, message: `${label === '' ? '' : `${label} `}${message}` };
     }),
   };
 

@@ -1,15 +1,10 @@
-import type { CheckRun } from '../schemas/checks.ts';
-
-/** A change of a check against an earlier run. */
-export interface CheckChange {
-  name: string;
-  isBetter: boolean;
-  /** For people, as in `rank 1 → 4`. */
-  what: string;
-}
+import type { CheckChange, CheckRun } from '../schemas/checks.ts';
 
 /** What got better and worse since an earlier run, by the names of checks. */
-export function compareRuns(before: Pick<CheckRun, 'results'>, after: CheckRun): CheckChange[] {
+export function compareRuns(
+  before: Pick<CheckRun, 'results'>,
+  after: Pick<CheckRun, 'results'>,
+): CheckChange[] {
   const earlier = new Map(before.results.map((result) => [result.name, result]));
   return after.results.flatMap((result): CheckChange[] => {
     const { name, passed, rank } = result;
@@ -21,16 +16,30 @@ export function compareRuns(before: Pick<CheckRun, 'results'>, after: CheckRun):
         : null;
     if (old.passed !== passed) {
       const what = passed ? 'passes now' : 'fails now';
-      return [{ name, isBetter: passed, what: ranks === null ? what : `${what}, ${ranks}` }];
+      const turned = passed ? 'green' : 'red';
+      const all = ranks === null ? what : `${what}, ${ranks}`;
+      return [{ name, isBetter: passed, turned, what: all }];
     }
     if (ranks === null) return [];
-    return [{ name, isBetter: (rank ?? Infinity) < (old.rank ?? Infinity), what: ranks }];
+    const isBetter = (rank ?? Infinity) < (old.rank ?? Infinity);
+    return [{ name, isBetter, turned: null, what: ranks }];
   });
 }
 
+/** What changed, a line each: `worse   Alice's allergy is found: rank 1 → 4`. */
+export function sayChanges(changes: readonly CheckChange[]): string[] {
+  return changes.map(
+    ({ name, isBetter, what }) => `${isBetter ? 'better' : 'worse '}  ${toPlain(name)}: ${what}`,
+  );
+}
+
+/** Without what a terminal obeys. */
+export const toPlain = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+
 /** A run in the XML form that CI servers read. */
 export function toJunit({ at, passed, failed, results }: CheckRun): string {
-  const cases = results.map(({ name, why, passed: isGood, places = [] }) => {
+  const cases = results.map(({ name, why, near, passed: isGood, places = [] }) => {
     const open = `    <testcase classname="memory" name="${toXml(name)}"`;
     if (isGood) return `${open}/>`;
     const lines = places.map(({ path, lines: at }) =>
@@ -38,7 +47,7 @@ export function toJunit({ at, passed, failed, results }: CheckRun): string {
     );
     return [
       `${open}>`,
-      `      <failure message="${toXml(why ?? '')}">${toXml(lines.join('\n'))}</failure>`,
+      `      <failure message="${toXml(sayWhy({ why, near }))}">${toXml(lines.join('\n'))}</failure>`,
       '    </testcase>',
     ].join('\n');
   });
@@ -52,6 +61,17 @@ export function toJunit({ at, passed, failed, results }: CheckRun): string {
     '</testsuites>',
     '',
   ].join('\n');
+}
+
+/** Why a check fails, with a name that may be meant. */
+export function sayWhy({
+  why = '',
+  near,
+}: {
+  why?: string | undefined;
+  near?: string | undefined;
+}): string {
+  return near === undefined ? why : `${why.replace(/\.$/, '')}. Did you mean ${near}?`;
 }
 
 /** Text for XML, without the characters that XML does not take. */

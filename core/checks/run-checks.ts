@@ -1,35 +1,31 @@
 import { nearest } from '../values/nearest.ts';
-import type { FileContent, FileListing, ScopeKey } from '../contracts/records.ts';
-import type { Storage } from '../contracts/storage.ts';
-import type { ContextService, FindService, ToolCall } from '../contracts/tool.ts';
+import type { FileKey, ScopeKey } from '../contracts/records.ts';
+import type { ToolCall } from '../contracts/tool.ts';
 import { toLineNumbers } from '../encoding/line-numbers.ts';
 import { CHECK_ACTOR } from '../files/service-actors.ts';
-import {
-  parsePhysicalPath,
-  parseUserId,
-  toOwner,
-  toPhysicalPath,
-  toScope,
-} from '../files/paths.ts';
+import { homeOf, parsePhysicalPath, toOwner, toPhysicalPath, toScope } from '../files/paths.ts';
 import { listExpired, type Moment } from '../markdown/valid-until.ts';
 import { detect } from '../screening/detect.ts';
-import type { Observability } from '../telemetry/observability.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { createPause } from '../time/pause.ts';
 import { toTime } from '../time/time.ts';
 import type { CheckPlace, CheckResult, CheckRun } from '../schemas/checks.ts';
 import type { Check, Rule, Sought } from './check.ts';
+import type { CheckedMemory } from './checked-memory.ts';
 
 /** What running checks works with. */
 export interface CheckDependencies {
-  storage: Storage;
-  /** Answers without a row in the access log. */
-  find: FindService;
-  context: ContextService;
-  hygiene: Observability['hygiene'];
+  memory: CheckedMemory;
   /** In which the days of memory end. */
   timeZone: string;
   now: () => number;
+}
+
+/** How checks are run. */
+export interface CheckOptions {
+  progress?: CheckProgress | null;
+  /** Look at these memories alone, whatever else a check is about. */
+  scopes?: readonly ScopeKey[] | null;
 }
 
 /** Told how a run of checks goes on. */
@@ -39,10 +35,11 @@ export interface CheckProgress {
   checks(done: number, total: number): void;
 }
 
-const PAGE = 500;
 const FILES_AT_ONCE = 8;
 /** Places that a result names. */
 const NAMED_PLACES = 20;
+/** Places that a check remembers while it goes on. */
+const MOST_PLACES = 5_000;
 /** Names that a missing one is compared with. */
 const COMPARED = 5_000;
 
@@ -53,11 +50,15 @@ const COMPARED = 5_000;
 export async function runChecks(
   deps: CheckDependencies,
   checks: readonly Check[],
-  progress: CheckProgress | null = null,
+  { progress = null, scopes = null }: CheckOptions = {},
 ): Promise<CheckRun> {
   const at = deps.now();
   const ofFiles = checks.filter(({ rule }) => rule.kind !== 'ask' && rule.kind !== 'hygiene');
-  const { results: inFiles, users } = await lookAtFiles(deps, ofFiles, { at, checks, progress });
+  const { results: inFiles, users } = await lookAtFiles(deps, ofFiles, {
+    at,
+    scopes: scopes ?? toScopesOf(checks),
+    progress,
+  });
   const results: CheckResult[] = [];
   for (const check of checks) {
     const { rule } = check;
@@ -73,46 +74,50 @@ export async function runChecks(
 /** What a check of files has found so far. */
 class Finding {
   readonly check: Check;
-  readonly places: CheckPlace[] = [];
-  /** For each memory or file that it is about: lines that match, and bytes. */
+  /** Files with lines that match, by the memory that they count for. */
+  readonly places = new Map<string, CheckPlace[]>();
+  /** For each memory that it is about: lines that match, files with any, and bytes. */
   readonly matches = new Map<string, number>();
+  readonly files = new Map<string, number>();
   readonly bytes = new Map<string, number>();
-  count = 0;
+  #remembered = 0;
 
   constructor(check: Check) {
     this.check = check;
   }
 
-  add(path: string, lines: readonly number[]): void {
-    this.count += 1;
-    if (this.places.length < NAMED_PLACES) {
-      this.places.push({ path, lines: lines.slice(0, NAMED_PLACES) });
-    }
+  add(group: string, path: string, lines: readonly number[]): void {
+    this.files.set(group, (this.files.get(group) ?? 0) + 1);
+    if (this.#remembered >= MOST_PLACES) return;
+    this.#remembered += 1;
+    const places = this.places.get(group) ?? [];
+    places.push({ path, lines: lines.slice(0, NAMED_PLACES) });
+    this.places.set(group, places);
   }
 }
 
 async function lookAtFiles(
-  { storage, timeZone }: CheckDependencies,
+  { memory, timeZone }: CheckDependencies,
   checks: readonly Check[],
   {
     at,
-    checks: all,
+    scopes,
     progress,
-  }: { at: number; checks: readonly Check[]; progress: CheckProgress | null },
+  }: { at: number; scopes: readonly (ScopeKey | null)[]; progress: CheckProgress | null },
 ): Promise<{ results: Map<Check, CheckResult>; users: Set<string> }> {
   const findings = checks.map((check) => new Finding(check));
   const users = new Set<string>();
   const paths = new Set<string>();
   const moment = { at, timeZone };
   let files = 0;
-  for (const scope of toScopesOf(all)) {
-    for await (const page of listPages(storage, scope)) {
-      for (const listing of page) {
-        const { userId } = toOwner(listing.scope);
+  for (const scope of scopes) {
+    for await (const page of memory.pages(scope)) {
+      for (const file of page) {
+        const { userId } = toOwner(file.scope);
         if (userId !== null) users.add(userId);
-        if (paths.size < COMPARED) paths.add(toPhysicalPath(listing));
+        if (paths.size < COMPARED) paths.add(toPhysicalPath(file));
       }
-      if (findings.length > 0) await lookAtPage(storage, page, { findings, moment });
+      if (findings.length > 0) await lookAtPage(memory, page, { findings, moment });
       files += page.length;
       progress?.files(files);
     }
@@ -126,7 +131,7 @@ function toScopesOf(checks: readonly Check[]): (ScopeKey | null)[] {
   const scopes = new Set<ScopeKey>();
   for (const { target } of checks) {
     if (target.kind === 'each_user' || target.kind === 'everywhere') return [null];
-    if (target.kind === 'user') scopes.add(toScope({ userId: parseUserId(target.userId) }));
+    if (target.kind === 'user') scopes.add(toScope({ userId: target.userId }));
     // The names of others help to say what a missing one may be.
     else if (target.kind === 'space') return [null];
     else scopes.add(parsePhysicalPath(target.path).scope);
@@ -134,38 +139,24 @@ function toScopesOf(checks: readonly Check[]): (ScopeKey | null)[] {
   return [...scopes];
 }
 
-async function* listPages(
-  storage: Storage,
-  scope: ScopeKey | null,
-): AsyncGenerator<readonly FileListing[]> {
-  let after: readonly (string | number)[] | null = null;
-  do {
-    const page = { limit: PAGE, order: 'asc' as const, after, sort: 'path' as const };
-    const { items, next }: Awaited<ReturnType<Storage['files']['listAll']>> =
-      await storage.files.listAll(scope === null ? {} : { scope }, page);
-    yield items;
-    after = next;
-  } while (after !== null);
-}
-
 async function lookAtPage(
-  storage: Storage,
-  listings: readonly FileListing[],
+  memory: CheckedMemory,
+  page: readonly FileKey[],
   { findings, moment }: { findings: readonly Finding[]; moment: Moment },
 ): Promise<void> {
   const pause = createPause();
-  const wanted = listings.filter((listing) =>
-    findings.some(({ check }) => isAbout(check, listing)),
-  );
+  const wanted = page.flatMap((key) => {
+    const own = findings.filter(({ check }) => isAbout(check, key));
+    return own.length === 0 ? [] : [{ key, own }];
+  });
   for (let from = 0; from < wanted.length; from += FILES_AT_ONCE) {
     const some = wanted.slice(from, from + FILES_AT_ONCE);
-    const files = await Promise.all(some.map((listing) => storage.files.read(listing)));
-    for (const [index, listing] of some.entries()) {
+    const files = await Promise.all(some.map(({ key }) => memory.read(key)));
+    for (const [index, { key, own }] of some.entries()) {
       const file = files[index] ?? null;
       if (file === null) continue;
-      for (const finding of findings) {
-        if (!isAbout(finding.check, listing)) continue;
-        lookAtFile(finding, { listing, file, moment });
+      for (const finding of own) {
+        lookAtFile(finding, { key, file, moment });
         await pause();
       }
     }
@@ -173,7 +164,7 @@ async function lookAtPage(
 }
 
 /** Whether a check is about a file. */
-function isAbout({ target }: Check, file: Pick<FileListing, 'scope' | 'path'>): boolean {
+function isAbout({ target }: Check, file: FileKey): boolean {
   const { userId, spaceId } = toOwner(file.scope);
   switch (target.kind) {
     case 'everywhere':
@@ -189,27 +180,28 @@ function isAbout({ target }: Check, file: Pick<FileListing, 'scope' | 'path'>): 
   }
 }
 
-function isPath(path: string | null, file: Pick<FileListing, 'scope' | 'path'>): boolean {
+function isPath(path: string | null, file: FileKey): boolean {
   return path === null || toPhysicalPath(file) === path;
 }
 
 /** What a check counts by: each user's memory by itself, or all that it is about. */
-function toGroup({ target }: Check, { scope }: Pick<FileListing, 'scope'>): string {
+function toGroup({ target }: Check, { scope }: FileKey): string {
   return target.kind === 'each_user' ? scope : '';
 }
 
 function lookAtFile(
   finding: Finding,
-  { listing, file, moment }: { listing: FileListing; file: FileContent; moment: Moment },
+  { key, file, moment }: { key: FileKey; file: { content: string; size: number }; moment: Moment },
 ): void {
   const { check, matches, bytes } = finding;
   const { rule } = check;
-  const group = toGroup(check, listing);
-  const path = toPhysicalPath(listing);
+  const group = toGroup(check, key);
   bytes.set(group, (bytes.get(group) ?? 0) + file.size);
   if (!('sought' in rule)) return;
   const lines = findLines(file.content, rule.sought, moment);
-  if (lines.length > 0 && rule.kind !== 'contains') finding.add(path, lines);
+  if (lines.length > 0 && rule.kind !== 'contains') {
+    finding.add(group, toPhysicalPath(key), lines);
+  }
   matches.set(group, (matches.get(group) ?? 0) + lines.length);
 }
 
@@ -234,110 +226,137 @@ function findStarts(content: string, sought: Exclude<Sought, { kind: 'expired' }
   return starts;
 }
 
-function toResult(
-  finding: Finding,
-  known: { users: ReadonlySet<string>; paths: ReadonlySet<string> },
-): CheckResult {
-  const why = findWhy(finding, known);
-  const isShown = why !== null && finding.places.length > 0;
+/** What was found of the users and files that there are, to say what a missing name may be. */
+interface Known {
+  users: ReadonlySet<string>;
+  paths: ReadonlySet<string>;
+}
+
+/** Why a check fails. */
+interface Fault extends Pick<CheckResult, 'near'> {
+  why: string;
+  /** The memories in which it fails, where it is about several; absent: wherever something was found. */
+  groups?: readonly string[];
+}
+
+function toResult(finding: Finding, known: Known): CheckResult {
+  const { name } = finding.check;
+  const fault = findFault(finding, known);
+  if (fault === null) return { name, passed: true };
+  const { why, near, groups = [...finding.files.keys()] } = fault;
+  const isOfEachUser = finding.check.target.kind === 'each_user';
+  const places: CheckPlace[] = [];
+  let count = 0;
+  for (const group of groups) {
+    const found = finding.places.get(group) ?? [];
+    // A user without anything to point at is named by the folder.
+    const own =
+      found.length > 0 || !isOfEachUser ? found : [{ path: homeOf(group as ScopeKey), lines: [] }];
+    count += Math.max(own.length, finding.files.get(group) ?? 0);
+    places.push(...own.slice(0, Math.max(0, NAMED_PLACES - places.length)));
+  }
+  const more = count - places.length;
   return {
-    name: finding.check.name,
-    passed: why === null,
-    ...(why !== null && { why }),
-    ...(isShown && { places: finding.places }),
-    ...(isShown && finding.count > NAMED_PLACES && { more: finding.count - NAMED_PLACES }),
+    name,
+    passed: false,
+    why,
+    ...(near !== undefined && { near }),
+    ...(places.length > 0 && { places }),
+    ...(places.length > 0 && more > 0 && { more }),
   };
 }
 
 /** Why a check of files fails; `null` if it passes. */
-function findWhy(
-  finding: Finding,
-  known: { users: ReadonlySet<string>; paths: ReadonlySet<string> },
-): string | null {
-  const { check, bytes, matches, count } = finding;
+function findFault(finding: Finding, known: Known): Fault | null {
+  const { check, bytes, matches, files } = finding;
   const { target, rule } = check;
+  const isOfEachUser = target.kind === 'each_user';
   if (rule.kind === 'exists' && 'path' in target) return findExistence(finding, rule, known);
   if (bytes.size === 0 && target.kind !== 'everywhere') return nameMissing(check, known);
+  const inUsers = (what: string, groups: readonly string[]): Fault => ({
+    why: `${what} in ${countUsers(groups.length)}.`,
+    groups,
+  });
   switch (rule.kind) {
     case 'contains': {
-      const without = [...matches].filter(([, lines]) => lines === 0);
+      const without = toGroups(matches, (lines) => lines === 0);
       if (without.length === 0) return null;
-      return target.kind === 'each_user'
-        ? `Missing in ${countUsers(without.length)}: ${nameScopes(without)}.`
-        : 'It is not there.';
+      return isOfEachUser ? inUsers('Missing', without) : { why: 'It is not there.' };
     }
-    case 'absent':
-      return count === 0 ? null : `It is in ${count === 1 ? '1 file' : `${count} files`}.`;
+    case 'absent': {
+      const count = [...files.values()].reduce((sum, one) => sum + one, 0);
+      return count === 0 ? null : { why: `It is in ${count === 1 ? '1 file' : `${count} files`}.` };
+    }
     case 'at_most_one_line': {
-      const above = [...matches].filter(([, lines]) => lines > 1);
-      if (above.length === 0) return null;
-      return target.kind === 'each_user'
-        ? `More than one line in ${countUsers(above.length)}: ${nameScopes(above)}.`
-        : `${above[0]?.[1] ?? 0} lines match.`;
+      const above = toGroups(matches, (lines) => lines > 1);
+      const [first] = above;
+      if (first === undefined) return null;
+      return isOfEachUser
+        ? inUsers('More than one line', above)
+        : { why: `${matches.get(first) ?? 0} lines match.` };
     }
     case 'max_bytes': {
-      const above = [...bytes].filter(([, size]) => size > rule.bytes);
-      if (above.length === 0) return null;
-      return target.kind === 'each_user'
-        ? `More than ${rule.bytes} bytes in ${countUsers(above.length)}: ${nameScopes(above)}.`
-        : `It has ${above[0]?.[1] ?? 0} bytes, more than ${rule.bytes}.`;
+      const above = toGroups(bytes, (size) => size > rule.bytes);
+      const [first] = above;
+      if (first === undefined) return null;
+      return isOfEachUser
+        ? inUsers(`More than ${rule.bytes} bytes`, above)
+        : { why: `It has ${bytes.get(first) ?? 0} bytes, more than ${rule.bytes}.` };
     }
     default:
       return null;
   }
 }
 
+function toGroups(
+  values: ReadonlyMap<string, number>,
+  isMeant: (value: number) => boolean,
+): string[] {
+  return [...values].filter(([, value]) => isMeant(value)).map(([group]) => group);
+}
+
 function findExistence(
   { check, bytes }: Finding,
   { isWanted }: Extract<Rule, { kind: 'exists' }>,
-  known: { users: ReadonlySet<string>; paths: ReadonlySet<string> },
-): string | null {
+  known: Known,
+): Fault | null {
   if (check.target.kind !== 'each_user') {
-    if (bytes.size > 0) return isWanted ? null : 'The file exists.';
+    if (bytes.size > 0) return isWanted ? null : { why: 'The file exists.' };
     return isWanted ? nameMissing(check, known) : null;
   }
   if (known.users.size === 0) return nameMissing(check, known);
-  const having = bytes.size;
   if (isWanted) {
-    const missing = [...known.users].filter(
-      (userId) => !bytes.has(toScope({ userId: parseUserId(userId) })),
-    );
+    const missing = [...known.users]
+      .map((userId) => toScope({ userId }))
+      .filter((scope) => !bytes.has(scope));
     return missing.length === 0
       ? null
-      : `${countUsers(missing.length)} without it: ${missing.slice(0, NAMED_PLACES).join(', ')}.`;
+      : { why: `${countUsers(missing.length)} without it.`, groups: missing };
   }
-  return having === 0 ? null : `${countUsers(having)} with it: ${nameScopes([...bytes])}.`;
+  const having = [...bytes.keys()];
+  return having.length === 0
+    ? null
+    : { why: `${countUsers(having.length)} with it.`, groups: having };
 }
 
 /** Says that what a check is about does not exist, with the nearest name that does. */
-function nameMissing(
-  { target }: Check,
-  { users, paths }: { users: ReadonlySet<string>; paths: ReadonlySet<string> },
-): string {
-  if (target.kind === 'each_user' && target.path === null) return 'There is no user.';
-  if (target.kind === 'everywhere') return 'There is no file.';
-  if (target.kind === 'space' && target.path === null)
-    return `The space ${target.spaceId} has no file.`;
+function nameMissing({ target }: Check, { users, paths }: Known): Fault {
+  if (target.kind === 'each_user' && target.path === null) return { why: 'There is no user.' };
+  if (target.kind === 'everywhere') return { why: 'There is no file.' };
+  if (target.kind === 'space' && target.path === null) {
+    return { why: `The space ${target.spaceId} has no file.` };
+  }
   if (target.kind === 'user' && target.path === null) {
-    const likely = nearest(target.userId, [...users]);
-    return `There is no user ${target.userId}${hint(likely)}`;
+    const near = nearest(target.userId, [...users]);
+    return { why: `There is no user ${target.userId}.`, ...(near !== null && { near }) };
   }
   const path = target.path ?? '';
-  const likely = nearest(path, [...paths]);
-  return `There is no file ${path}${hint(likely)}`;
+  const near = nearest(path, [...paths]);
+  return { why: `There is no file ${path}.`, ...(near !== null && { near }) };
 }
-
-const hint = (likely: string | null): string =>
-  likely === null ? '.' : `. Did you mean ${likely}?`;
 
 function countUsers(count: number): string {
   return count === 1 ? '1 user' : `${count} users`;
-}
-
-function nameScopes(found: readonly (readonly [string, number])[]): string {
-  const names = found.map(([scope]) => toOwner(scope as ScopeKey).userId ?? scope);
-  const more = names.length > NAMED_PLACES ? ', …' : '';
-  return `${names.slice(0, NAMED_PLACES).join(', ')}${more}`;
 }
 
 /** Asks a question, as a find of the user would, and looks for what is expected. */
@@ -347,20 +366,21 @@ async function ask(
   { rule, users }: { rule: Extract<Rule, { kind: 'ask' }>; users: ReadonlySet<string> },
 ): Promise<CheckResult> {
   const userId = target.kind === 'user' ? target.userId : '';
-  if (!(await hasFiles(deps.storage, userId, users))) {
-    const why = nameMissing({ name, target, rule }, { users, paths: new Set() });
-    return { name, passed: false, why, rank: null };
+  const { memory } = deps;
+  if (!(await hasFiles(memory, userId, users))) {
+    const { why, near } = nameMissing({ name, target, rule }, { users, paths: new Set() });
+    return { name, passed: false, why, ...(near !== undefined && { near }), rank: null };
   }
   const call = toCall(userId);
   const { question: query, line, path, within, isContext } = rule;
   if (isContext) {
-    const { context, sources } = await deps.context.context({ query, model: false }, call);
+    const { context, sources } = await memory.context({ query, model: false }, call);
     const passed =
       (line === null || context.includes(line)) &&
       (path === null || sources.some((source) => source.path === path));
     return { name, passed, ...(!passed && { why: 'The context has it not.' }) };
   }
-  const { results } = await deps.find.find({ query, limit: 50, group: 'passage' }, call);
+  const { results } = await memory.find({ query, limit: 50, group: 'passage' }, call);
   const place = results.findIndex(
     (result) =>
       (line === null || result.snippet.includes(line)) && (path === null || result.path === path),
@@ -375,13 +395,13 @@ async function ask(
 }
 
 async function hasFiles(
-  storage: Storage,
+  memory: CheckedMemory,
   userId: string,
   users: ReadonlySet<string>,
 ): Promise<boolean> {
   if (users.has(userId)) return true;
-  const scope = toScope({ userId: parseUserId(userId) });
-  return (await storage.files.list(scope, { prefix: '', after: null, limit: 1 })).length > 0;
+  for await (const page of memory.pages(toScope({ userId }))) return page.length > 0;
+  return false;
 }
 
 function toCall(userId: string): ToolCall {
@@ -395,10 +415,11 @@ function toCall(userId: string): ToolCall {
 }
 
 async function lookAtHygiene(
-  { hygiene }: CheckDependencies,
+  { memory: { hygiene } }: CheckDependencies,
   { name, target }: Check,
   users: ReadonlySet<string>,
 ): Promise<CheckResult> {
+  if (hygiene === null) return { name, passed: true };
   const ids = target.kind === 'user' ? [target.userId] : [...users];
   const places: CheckPlace[] = [];
   let count = 0;

@@ -3,16 +3,16 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseRequestedChecks } from '../checks/check.ts';
 import { readCheckFile } from '../checks/read-check-file.ts';
-import { type CheckChange, compareRuns, toJunit } from '../checks/reports.ts';
+import { compareRuns, sayChanges, sayWhy, toJunit, toPlain } from '../checks/reports.ts';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
 import { type LoadedConfig, loadConfig, openConfig } from '../config/index.ts';
-import type { CheckResult, CheckRun } from '../schemas/checks.ts';
+import type { CheckChange, CheckResult, CheckRun } from '../schemas/checks.ts';
 import type { Core } from '../service.ts';
 import type { Command, CommandContext } from './command.ts';
 import { explainFailure, StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
-import { callUrl, createProgress, type RunningServer } from './running-server.ts';
+import { callAdminApi, createProgress, type RunningServer } from './running-server.ts';
 import { writeOutput } from './streams.ts';
 
 const FILES = ['memory.checks.yaml', 'memory.checks.yml', 'memory.checks.json'];
@@ -78,7 +78,9 @@ async function readChecks({ flags, cwd }: CommandContext): Promise<object> {
     const { value, mistakes } = readCheckFile(text);
     if (mistakes.length === 0) return value;
     throw new StartError(
-      `${name} has mistakes:\n${mistakes.map((one) => `  ${name}:${one}`).join('\n')}`,
+      `${name} has mistakes:\n${mistakes
+        .map(({ line, message }) => `  ${name}:${line}: ${message}`)
+        .join('\n')}`,
     );
   }
   throw new StartError(
@@ -120,13 +122,19 @@ async function runOn(context: CommandContext, file: object): Promise<CheckRun> {
       here: (config) => onCore(loaded, config, (core) => runHere(core, file)),
     });
   }
-  return await ask(callUrl(url, loaded));
+  const secret = loaded.values.adminSecret;
+  if (secret === null) throw new StartError('--url needs SERVICE_ADMIN_SECRET.');
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new StartError(`--url is an address like https://memory.example.com, not ${url}.`);
+  }
+  return await ask(callAdminApi(url.endsWith('/') ? url.slice(0, -1) : url, secret));
 }
 
 function runHere(core: Core, file: object): Promise<CheckRun> {
   const files = createProgress('files');
   const checks = createProgress('checks');
-  return core.runChecks(parseRequestedChecks(file), { files: (done) => files(done, null), checks });
+  const progress = { files: (done: number) => files(done, null), checks };
+  return core.checks.run(parseRequestedChecks(file), { progress });
 }
 
 /** Imports an archive into a service in memory, without a model, and runs the checks there. */
@@ -160,14 +168,12 @@ async function runOnArchive(
 function toLines({ passed, failed, results }: CheckRun, changes: readonly CheckChange[]): string[] {
   const lines = results.flatMap((result) => [toLine(result), ...toPlaces(result)]);
   lines.push(`${passed} passed, ${failed} failed.`);
-  for (const { name, isBetter, what } of changes) {
-    lines.push(`${isBetter ? 'better' : 'worse '}  ${toPlain(name)}: ${what}`);
-  }
-  return lines;
+  return [...lines, ...sayChanges(changes)];
 }
 
-function toLine({ name, passed, why, rank }: CheckResult): string {
-  if (!passed) return `FAIL  ${toPlain(name)}: ${toPlain(why ?? '')}`;
+function toLine(result: CheckResult): string {
+  const { name, passed, rank } = result;
+  if (!passed) return `FAIL  ${toPlain(name)}: ${toPlain(sayWhy(result))}`;
   return `ok    ${toPlain(name)}${rank === undefined || rank === null ? '' : ` (rank ${rank})`}`;
 }
 
@@ -177,6 +183,3 @@ function toPlaces({ places = [], more = 0 }: CheckResult): string[] {
   );
   return more === 0 ? lines : [...lines, `        and ${more} more`];
 }
-
-/** Without what a terminal obeys. */
-const toPlain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');

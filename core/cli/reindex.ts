@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig, type LoadedConfig } from '../config/index.ts';
+import { readDocument } from '../checks/check-document.ts';
+import { sayChanges } from '../checks/reports.ts';
+import { loadConfig, type LoadedConfig, openConfig } from '../config/index.ts';
 import type { MemoryServiceConfig } from '../config/service.ts';
 import { createIndexer } from '../search/index/indexer.ts';
 import { createSearchCaches } from '../search/search-caches.ts';
-import type { Reindexing } from '../contracts/admin.ts';
+import type { AdminCheckRun, AdminCheckRuns, Reindexing } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { awaitVectors, embedHere, readProgress } from './embed-memory.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
+import { onCore } from './on-core.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress, type RunningServer } from './running-server.ts';
 import { writeOutput } from './streams.ts';
 
 const POLL_MS = 500;
+/** How long the run of the stored checks after it is waited for. */
+const RUN_LIMIT_MS = 180_000;
 
 /**
  * `memory-service reindex`: rebuilds the search index, or with `--embeddings` the vectors of all
@@ -22,7 +27,11 @@ const POLL_MS = 500;
 export const reindex: Command = {
   summary: 'Make the search index anew, with progress; asks the server when one is running.',
   flags: {
-    embeddings: { value: null, summary: 'Make the vectors of all passages anew instead.' },
+    embeddings: {
+      value: null,
+      summary:
+        'Make the vectors of all passages anew instead, between two runs of the stored checks.',
+    },
   },
   run,
 };
@@ -30,11 +39,11 @@ export const reindex: Command = {
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   if (context.flags.has('embeddings')) {
-    const texts = await workOnMemory<number>(loaded, {
+    const { texts, checks } = await workOnMemory<Reembedded>(loaded, {
       there: reembedThere,
-      here: (config) => embedHere(loaded, config, { isAnew: true }),
+      here: (config) => reembedHere(loaded, config),
     });
-    writeOutput(`The vectors were made anew: ${texts} texts.\n`);
+    writeOutput(`The vectors were made anew: ${texts} texts.\n${sayRun(checks)}`);
     return;
   }
   const files = await workOnMemory<number>(loaded, {
@@ -66,11 +75,58 @@ function reindexHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
   });
 }
 
-async function reembedThere(server: RunningServer, address: string): Promise<number> {
+/** How many texts were embedded, and the run of the stored checks after it, if there are any. */
+interface Reembedded {
+  texts: number;
+  checks: AdminCheckRun | null;
+}
+
+async function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise<Reembedded> {
+  const runChecks = async () => {
+    const { service } = await openConfig(loaded);
+    return await onCore(loaded, service, (core) => core.checks.stored.run('embedder'));
+  };
+  const { service } = await openConfig(loaded);
+  // A core would begin to embed.
+  const document = await withStorage(loaded, service, (storage) => readDocument(storage));
+  const hasChecks = document.text !== '' && (await runChecks()) !== null;
+  const texts = await embedHere(loaded, config, { isAnew: true });
+  return { texts, checks: hasChecks ? await runChecks() : null };
+}
+
+async function reembedThere(server: RunningServer, address: string): Promise<Reembedded> {
   const before = await readProgress(server);
   if (before === null) throw new StartError(`The server at ${address} has no embedder.`);
+  const earlier = await findLastRun(server);
+  // The server runs its stored checks first.
   await server.ask('POST', 'reembed');
-  return await awaitVectors(server, { address, before });
+  const first = await findLastRun(server);
+  const texts = await awaitVectors(server, { address, before });
+  return { texts, checks: first === earlier ? null : await awaitRun(server, first) };
+}
+
+async function findLastRun({ ask }: RunningServer): Promise<string | null> {
+  return (await ask<AdminCheckRuns>('GET', 'checks/runs')).items[0]?.id ?? null;
+}
+
+/** Waits for the run of the stored checks that the server makes once all is embedded. */
+async function awaitRun(
+  server: RunningServer,
+  before: string | null,
+): Promise<AdminCheckRun | null> {
+  for (let waited = 0; waited < RUN_LIMIT_MS; waited += POLL_MS) {
+    const last = await findLastRun(server);
+    if (last !== before) return await server.ask<AdminCheckRun>('GET', `checks/runs/${last}`);
+    await sleep(POLL_MS);
+  }
+  return null;
+}
+
+/** What the stored checks say of the new vectors, against the run before them. */
+function sayRun(run: AdminCheckRun | null): string {
+  if (run === null) return '';
+  const counts = `The stored checks: ${run.passed} passed, ${run.failed} failed.`;
+  return `${[counts, ...sayChanges(run.changes)].join('\n')}\n`;
 }
 
 async function reindexThere({ ask }: RunningServer, address: string): Promise<number> {

@@ -424,6 +424,13 @@ export const SETTINGS = {
     env: 'SERVICE_RETENTION_DREAMS_DAYS',
     description: 'Days that dream runs which have ended are kept; 0 keeps them for ever.',
   },
+  checksAt: {
+    schema: text('^(off|([01][0-9]|2[0-3]):[0-5][0-9])$', 5),
+    default: '03:30',
+    env: 'SERVICE_CHECKS_AT',
+    description: 'Time of day of the nightly run of the stored checks, in SERVICE_TIME_ZONE.',
+    allowed: 'a time as in 03:30, or off',
+  },
   logLevel: {
     schema: Type.Enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',

@@ -8,6 +8,7 @@
 export type * from '../schemas/access.ts';
 export type * from '../schemas/archive.ts';
 export type * from '../schemas/audit.ts';
+export type * from '../schemas/checks.ts';
 export type * from '../schemas/configuration.ts';
 export type * from '../schemas/content-search.ts';
 export type * from '../schemas/dreams.ts';

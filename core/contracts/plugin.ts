@@ -233,11 +233,22 @@ export interface HostMemory {
    */
   checkWrites(write: { scope: ScopeKey; actor: string }): void;
   readonly history: PluginHistory;
+  /** Begins to try changes of one memory against the stored checks; `null` where none is about it. */
+  tryChecks(scope: ScopeKey): Promise<CheckTrial | null>;
   /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
   logReads(
     files: readonly ReadFile[],
     options: { actor: string; runId: string; trace?: Trace },
   ): Promise<void>;
+}
+
+/** Tries changes of one memory against the stored checks, and writes nothing. */
+export interface CheckTrial {
+  /**
+   * The names of the checks that would fail with these contents of files, and pass without them. Paths are those
+   * inside the scope; a file that is not there is left out.
+   */
+  turnedRed(changes: readonly { path: string; content: string }[]): Promise<readonly string[]>;
 }
 
 /** Settings of the plugin's own prefix in `svc_config`. */

@@ -28,6 +28,7 @@ import type {
   UserListing,
 } from './records.ts';
 import type { KeyRecord } from './access.ts';
+import type { CheckResultRecord, CheckRunRecord, CheckStore } from './checks.ts';
 import type { MemoryError } from '../errors.ts';
 import type { RunKeys, RunRowChanges, RunRows, RunStores } from './runs.ts';
 import type { ErasureStore, RowCounts } from './erasure.ts';
@@ -97,6 +98,7 @@ export interface Storage {
   readonly observations?: ObservationStore;
   readonly audit: AuditStore;
   readonly config: ConfigStore;
+  readonly checks: CheckStore;
   readonly keys: KeyStore;
   readonly leases: LeaseStore;
   readonly index: IndexStore;
@@ -523,6 +525,14 @@ export interface LogStore {
   changeTexts: RecordTexts['change'];
   /** Writes a batch, and counts its reads in the files' statistics. */
   append(batch: LogBatch): Promise<void>;
+  /**
+   * Writes a run of the stored checks with what it found, but not what it found in memory that was erased
+   * since it began; removes the oldest runs beyond the newest `keep`.
+   */
+  addCheckRun(
+    run: CheckRunRecord,
+    options: { results: readonly CheckResultRecord[]; knownErasure: number; keep: number },
+  ): Promise<void>;
   /** Admin. The page key is `[id]`. */
   listAccess(filter: AccessFilter, page: PageRequest): Promise<PageResult<AccessRecord>>;
   /** Admin: the root events of a trace, oldest first, at most 200. */

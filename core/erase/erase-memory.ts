@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { removeStoredChecks } from '../checks/check-document.ts';
 import type { EraseAnswer } from '../contracts/admin.ts';
 import type { ErasureStore, RowCounts } from '../contracts/erasure.ts';
 import type { HoldRecord } from '../contracts/records.ts';
@@ -82,13 +83,17 @@ export async function eraseMemory(parts: EraseParts, work: EraseWork): Promise<E
   };
 }
 
-/** Takes the user out of the audit, and the reasons out of the user's freezes. */
+/**
+ * Takes the user out of the audit, the reasons out of the user's freezes, and the checks about the user out of
+ * those that are stored.
+ */
 async function eraseReferences(
   { storage }: Pick<EraseParts, 'storage'>,
   { erasure, hold }: EraseWork,
   { progress, ownIds }: { progress: ErasureProgress; ownIds: ReadonlySet<string> },
 ): Promise<void> {
   await eraseFreezeReasons(storage, hold.scope);
+  await removeStoredChecks(storage, { isRemoved: (_, scope) => scope === hold.scope });
   const changed = await eraseAuditReferences(erasure, hold.scope, ownIds);
   if (changed > 0) await progress.save({ auditRows: progress.state.auditRows + changed });
 }

@@ -25,6 +25,7 @@ const LABELS: Readonly<Record<string, string>> = {
   svc_dream_history: 'Dream runs',
   svc_plugin_user: 'State of plugins',
   svc_space: 'Settings of a space',
+  svc_check_result: 'Results of checks',
 };
 
 /**

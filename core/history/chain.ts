@@ -83,7 +83,6 @@ export function chainedHash(revision: HashedRow & Pick<RevisionRecord, 'rowHash'
   return revision.rowHash ?? hashRow(revision);
 }
 
-/** Its keys stand in the order of their bytes, and JSON leaves out what is undefined. */
 function hashObject(revision: HashedRow): string {
   const fields = {
     action: revision.action,
@@ -94,21 +93,23 @@ function hashObject(revision: HashedRow): string {
     existsAfter: revision.existsAfter,
     hashFormat: revision.hashFormat,
     id: revision.id,
-    operator: revision.operator ?? undefined,
+    operator: revision.operator,
     path: toPhysicalPath(revision),
-    peerId: revision.peerId ?? undefined,
-    reason: revision.reason ?? undefined,
+    peerId: revision.peerId,
+    reason: revision.reason,
     removedLines: revision.removedLines,
-    reverts: revision.reverts ?? undefined,
-    runId: revision.runId ?? undefined,
-    seal: sealContent(revision) ?? undefined,
+    reverts: revision.reverts,
+    runId: revision.runId,
+    seal: sealContent(revision),
     size: revision.size,
-    tool: revision.tool ?? undefined,
-    toolCallId: revision.toolCallId ?? undefined,
-    traceId: revision.traceId ?? undefined,
+    tool: revision.tool,
+    toolCallId: revision.toolCallId,
+    traceId: revision.traceId,
     version: revision.version,
   };
-  return hashText(JSON.stringify(fields));
+  const set = Object.entries(fields).filter(([, value]) => value !== null);
+  set.sort(([one], [other]) => (one < other ? -1 : 1));
+  return hashText(JSON.stringify(Object.fromEntries(set)));
 }
 
 function hashArray(revision: HashedRow): string {

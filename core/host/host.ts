@@ -60,6 +60,7 @@ export interface PluginHostDependencies {
   storage: Pick<Storage, 'files' | 'config' | 'leases' | 'runs' | 'audit'>;
   files: HostFiles & Pick<Files, 'checkWrites'>;
   history: HostHistory;
+  tryChecks: HostMemory['tryChecks'];
   tools: ToolRunner;
   stores: HostStores;
   log: Logger;
@@ -125,6 +126,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       checkWrites: ({ scope, actor }) =>
         deps.files.checkWrites({ userId: toUserId(scope), actor, scopes: [scope] }),
       history: pluginHistory(plugin, deps),
+      tryChecks: (scope) => deps.tryChecks(scope),
       async logReads(files, options) {
         checkRunId(options.runId);
         await deps.files.hostReads(files, options);

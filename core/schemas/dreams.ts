@@ -103,7 +103,10 @@ export const AdminDreamOperation = strictObject({
     description: 'applied: in a dry run, it would be.',
   }),
   guard: nullable(text('The guard that it failed: nobody can override it.')),
-  why: nullable(text('Why it waits, was dropped, or is stale.')),
+  why: nullable(
+    text('Why it waits, was dropped, or is stale. check: it would turn a stored check red.'),
+  ),
+  checks: Type.Array(Type.String(), { description: 'The stored checks that it would turn red.' }),
   preselected: Type.Boolean({
     description: 'Waits, and is applied by an apply that names nothing.',
   }),

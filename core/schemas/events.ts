@@ -16,7 +16,7 @@ import {
   versionSchema,
 } from './shapes.ts';
 
-/** The kinds of events and spans, with what each stands for. `tool` and `dream.run` are roots. */
+/** The kinds of events and spans, with what each stands for. `tool`, `dream.run` and `check.run` are roots. */
 export const SPAN_KINDS = {
   tool: 'The root of a tool call.',
   'db.read': 'Reading from the database; in a write, locking and reading what it is decided on.',
@@ -31,6 +31,7 @@ export const SPAN_KINDS = {
   'dream.run':
     'The root of a dream run, or of what was done with one: dream.apply, dream.revert, dream.recover.',
   'dream.check': 'Checking what the model proposed.',
+  'check.run': 'The root of a run of the stored checks.',
 } as const;
 
 /** The kind of an event or span. */
@@ -137,7 +138,7 @@ export type RangeQuery = Static<typeof RangeQuery>;
 /** What the list of events takes. */
 export const EventListQuery = strictObject({
   ...rangeQuery,
-  kind: Type.Optional(Type.Enum(['tool', 'dream.run'])),
+  kind: Type.Optional(Type.Enum(['tool', 'dream.run', 'check.run'])),
   status: Type.Optional(statusSchema),
   actor: filterText('Who called.'),
   errorCode: filterText('Failed with this code.'),

@@ -9,8 +9,8 @@ import { createObservability } from '../telemetry/observability.ts';
 import { createTraces } from '../telemetry/traces.ts';
 import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
-import type { Check } from '../checks/check.ts';
-import { type CheckProgress, runChecks } from '../checks/run-checks.ts';
+import { createChecks } from '../checks/checks.ts';
+import type { Embedder } from '../contracts/embedder.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { UnloggedServices } from './tool-services.ts';
@@ -24,8 +24,10 @@ export function createAdminParts(
   deps: {
     telemetry: Pick<Telemetry, 'queue' | 'knownErasures'>;
     indexer: SearchIndex['indexer'];
+    embeddings: SearchIndex['embeddings'];
     memory: Pick<Memory, 'files' | 'revisions'>;
     unlogged: UnloggedServices;
+    embedder: Pick<Embedder, 'name' | 'model'> | null;
   },
 ) {
   const { queue } = deps.telemetry;
@@ -40,18 +42,20 @@ export function createAdminParts(
     now,
   });
   return {
-    runChecks: (checks: readonly Check[], progress: CheckProgress | null = null) =>
-      runChecks(
-        {
-          ...deps.unlogged,
-          storage,
-          hygiene: (query) => observability.hygiene(query),
-          timeZone: settings.timeZone,
-          now,
-        },
-        checks,
-        progress,
-      ),
+    checks: createChecks({
+      ...deps.unlogged,
+      storage,
+      hygiene: (query) => observability.hygiene(query),
+      timeZone: settings.timeZone,
+      at: settings.checksAt,
+      embedding: async () => (await deps.embeddings?.progress()) ?? null,
+      embedder: deps.embedder === null ? null : `${deps.embedder.name} ${deps.embedder.model}`,
+      latestErasure: () => deps.telemetry.knownErasures.latest(),
+      record: (event) => queue.event(event),
+      ids,
+      log,
+      now,
+    }),
     fileLists: createFileLists({ storage, revisions, timeZone: settings.timeZone, now }),
     contentsAudit: createContentsAudit({ queue, ids, now, isOn: settings.auditReads }),
     searchContents: createContentSearch(storage),

@@ -3,6 +3,7 @@ import { removeAllLeftovers } from '../maintenance/leftovers.ts';
 import type { Filing } from '../subagents/remember/filing.ts';
 import type { Tools } from '../tools/run-tool.ts';
 import type { Access } from './access.ts';
+import type { AdminParts } from './admin-parts.ts';
 import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
 import type { PluginSet } from './plugin-set.ts';
@@ -33,6 +34,7 @@ interface LifeCycleParts {
   access: Access;
   tools: Tools;
   plugins: PluginSet;
+  checks: Pick<AdminParts['checks']['schedule'], 'start' | 'stop'>;
 }
 
 /** What calls under way may take once the service is closed. */
@@ -88,7 +90,7 @@ export class LifeCycle {
     await this.ready();
     if (this.#isStarted) return;
     this.#isStarted = true;
-    const { providers, memory, filing, plugins } = this.#parts;
+    const { providers, memory, filing, plugins, checks } = this.#parts;
     if (checkModels) providers.checkModels(this.#stopping.signal);
     memory.retention.start();
     // The start does not wait for it.
@@ -96,6 +98,7 @@ export class LifeCycle {
     memory.restores.start();
     memory.erasures.start();
     filing.start();
+    checks.start();
     await memory.rewriter.start();
     await plugins.start();
   }
@@ -147,11 +150,12 @@ export class LifeCycle {
   async #shutDown(): Promise<void> {
     this.#state = 'closing';
     this.#stopping.abort();
-    const { basis, telemetry, access, index, memory, filing, tools, plugins } = this.#parts;
+    const { basis, telemetry, access, index, memory, filing, tools, plugins, checks } = this.#parts;
     telemetry.eventStreams.close();
     await this.#opening?.catch(() => undefined);
     await tools.drain(CLOSE_LIMIT_MS);
     await filing.stop();
+    await checks.stop();
     await memory.retention.stop();
     await memory.restores.stop();
     await memory.erasures.stop();

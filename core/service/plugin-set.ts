@@ -1,4 +1,4 @@
-import type { Plugin } from '../contracts/plugin.ts';
+import type { HostMemory, Plugin } from '../contracts/plugin.ts';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { HostStores } from '../contracts/stores.ts';
 import { MemoryError } from '../errors.ts';
@@ -25,6 +25,7 @@ interface PluginSetDependencies {
   stores: HostStores;
   fenceKey: () => Promise<Buffer>;
   exam: Pick<Exam, 'standing'>;
+  tryChecks: HostMemory['tryChecks'];
   /** Finds the plugins, once. */
   find: () => Promise<readonly Plugin[]>;
   /** Throws when routes of plugins can't be served. */
@@ -72,6 +73,7 @@ export class PluginSet {
       storage,
       files: memory.files,
       history: toPluginHistory(memory.revisions),
+      tryChecks: this.#deps.tryChecks,
       tools,
       stores,
       log,

@@ -52,6 +52,7 @@ export function createTelemetry(
     filesBehind: () => storage.files.countBehind(),
     writesFail: async () => (await writeHealth.check()).status === 'failing',
     screened: () => screening.counts(),
+    checks: async () => (await storage.checks.runs({ limit: 1 }))[0] ?? null,
     exporters: () => exporters.describe(),
   });
   return { exporters, writeHealth, knownErasures, queue, eventStreams, metrics };

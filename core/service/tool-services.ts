@@ -1,4 +1,8 @@
+import type { TrialDependencies } from '../checks/trial.ts';
+import type { IndexStore } from '../contracts/storage.ts';
 import type { MemoryServices } from '../contracts/tool.ts';
+import { embedNewPassages } from '../search/embedding/new-passages.ts';
+import { createSearchCaches } from '../search/search-caches.ts';
 import { createFind } from '../search/find.ts';
 import { presentFiles } from '../search/memory-files.ts';
 import { createSearch } from '../search/search.ts';
@@ -26,7 +30,12 @@ interface ToolServicesDependencies {
 }
 
 /** Services that leave no access row, for checks. */
-export type UnloggedServices = Pick<MemoryServices, 'find' | 'context'>;
+export interface UnloggedServices extends Pick<MemoryServices, 'find' | 'context'> {
+  /** The same on another index. */
+  answersOn(index: Pick<IndexStore, 'snapshot'>): Pick<MemoryServices, 'find' | 'context'>;
+  /** Vectors of passages that a text has and an earlier one had not. */
+  embed: TrialDependencies['embed'];
+}
 
 /** Creates what the built-in tools call, and the filing of what `memory_remember` leaves in the inbox. */
 export function createToolServices(
@@ -106,12 +115,26 @@ export function createToolServices(
     remember: remember === null ? null : createRemember(remember, filing),
   };
   const unlogged = { ...search, accessQueue: { access: () => undefined } };
+  const answerBy = (own: typeof unlogged) => ({
+    find: createFind(own),
+    context: createContext({ ...context, search: own }),
+  });
   return {
     services,
     filing,
     unlogged: {
-      find: createFind(unlogged),
-      context: createContext({ ...context, search: unlogged }),
+      ...answerBy(unlogged),
+      answersOn: (changed) =>
+        answerBy({
+          ...unlogged,
+          search: createSearch({
+            index: changed,
+            indexer: { noteSearch: () => undefined, rebuild: () => undefined },
+            caches: createSearchCaches({ listsPassages: embedding !== null }),
+          }),
+          files: presentFiles({ files: storage.files, index: changed }),
+        }),
+      embed: (file) => embedNewPassages(embedding, file),
     },
   };
 }

@@ -2,6 +2,7 @@ import { ConfigError } from '../config/error.ts';
 import type { Storage, StorageExamination, StorageOptions } from '../contracts/storage.ts';
 import type { MemoryError } from '../errors.ts';
 import { createAuditStore } from './read/audit.ts';
+import { createCheckStore } from './read/checks.ts';
 import { createConfigStore } from './read/config.ts';
 import { OpenDatabase } from './open-database.ts';
 import type { Examined, SqlDatabase } from './sql-database.ts';
@@ -78,6 +79,7 @@ export function createStorage(database: SqlDatabase): Storage {
     observations: createObservationStore(opened),
     audit: createAuditStore(opened),
     config: createConfigStore(opened),
+    checks: createCheckStore(opened),
     keys: createKeyStore(opened),
     leases: createLeaseStore(opened),
     index: createIndexStore(opened),

@@ -1,4 +1,5 @@
 import type { Gauge } from 'prom-client';
+import type { CheckRunRecord } from '../contracts/checks.ts';
 import type { EventRecord } from '../contracts/records.ts';
 import type { SpanCounters } from '../contracts/trace-exporter.ts';
 import { outcomeOf } from './events/outcome.ts';
@@ -15,6 +16,8 @@ interface MetricsSources {
   writesFail(): Promise<boolean>;
   /** Writes that screening changed or refused, by outcome and kind. */
   screened(): readonly { outcome: string; kind: string; writes: number }[];
+  /** The last run of the stored checks; `null` before the first. */
+  checks(): Promise<Pick<CheckRunRecord, 'at' | 'passed' | 'failed'> | null>;
   /** The exporters; `spans` is `null` for one that doesn't count. */
   exporters(): readonly { name: string; spans: SpanCounters | null }[];
 }
@@ -39,6 +42,9 @@ const HELP = {
   memory_service_writes_failing: '1 while the database takes no writes, else 0.',
   memory_service_screened_writes_total:
     'Writes in which screening masked something, or that it refused, by outcome and kind.',
+  memory_service_checks_failed: 'Stored checks that failed in their last run.',
+  memory_service_checks_passed: 'Stored checks that passed in their last run.',
+  memory_service_checks_run_timestamp_seconds: 'When they were last run, since 1970.',
   memory_service_stream_watchers: 'Open live streams.',
   memory_service_events_dropped_total: 'Events that found the queue full.',
   memory_service_stream_watchers_dropped_total: 'Watchers that did not keep up.',
@@ -80,10 +86,13 @@ export function createMetrics(sources: MetricsSources): Metrics {
       exporters.flatMap(({ name, spans: counters }) =>
         counters === null ? [] : [{ labels: { exporter: name }, value: counters[fate] }],
       );
-    const [filesBehind, isFailing] = await Promise.all([
+    const [filesBehind, isFailing, checks] = await Promise.all([
       sources.filesBehind(),
       sources.writesFail(),
+      sources.checks(),
     ]);
+    const ofChecks = (value: (run: NonNullable<typeof checks>) => number): Sample[] =>
+      checks === null ? [] : [{ labels: {}, value: value(checks) }];
     const { user, system } = process.cpuUsage();
     return {
       memory_service_tool_calls_total: [...tools].flatMap(([tool, { outcomes }]) =>
@@ -100,6 +109,9 @@ export function createMetrics(sources: MetricsSources): Metrics {
       memory_service_screened_writes_total: sources
         .screened()
         .map(({ outcome, kind, writes }) => ({ labels: { outcome, kind }, value: writes })),
+      memory_service_checks_failed: ofChecks(({ failed }) => failed),
+      memory_service_checks_passed: ofChecks(({ passed }) => passed),
+      memory_service_checks_run_timestamp_seconds: ofChecks(({ at }) => Math.round(at / 1000)),
       memory_service_stream_watchers: watchers,
       memory_service_events_dropped_total: eventsDropped,
       memory_service_stream_watchers_dropped_total: dropped,

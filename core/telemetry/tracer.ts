@@ -23,7 +23,7 @@ interface RootOptions {
    * has seen all events before its last one.
    */
   ids: { next(): string };
-  kind: 'tool' | 'dream.run';
+  kind: 'tool' | 'dream.run' | 'check.run';
   name: string;
   scope: ScopeKey;
   userId: string | null;

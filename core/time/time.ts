@@ -94,3 +94,20 @@ export function toWeekday(day: string): string {
   const format = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' });
   return format.format(Date.parse(`${day}T00:00:00Z`));
 }
+
+/** Of the time zone that was asked for last: to make one takes longer than all the rest. */
+let lastTimeFormat: { timeZone: string; format: Intl.DateTimeFormat } | null = null;
+
+/** The time of day of a moment in a time zone, as `03:30`. */
+export function toTimeOfDay(at: number, timeZone: string): string {
+  if (lastTimeFormat?.timeZone !== timeZone) {
+    const format = new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    });
+    lastTimeFormat = { timeZone, format };
+  }
+  return lastTimeFormat.format.format(at);
+}

@@ -1,6 +1,7 @@
 import type { RunRecord } from '../../core/contracts/runs.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { DREAM_STATES } from '../../core/schemas/dreams.ts';
+import { holdBackFailing } from './gate.ts';
 import { toInterrupted, toProposed, toRunning, toWritten } from './life-cycle.ts';
 import type { RunOperation } from './operations.ts';
 import { PROMPT_VERSION, SHORT_PROMPT_VERSION } from './prompt.ts';
@@ -108,12 +109,18 @@ async function writeProposal(
   { proposal, settings }: { proposal: Proposal; settings: DreamSettings },
 ): Promise<void> {
   const { host, dreams } = context;
-  const { operations, memory } = proposal;
+  const { memory } = proposal;
   const maxWrites = settings.dream_max_writes;
-  const good = operations.filter(({ status }) => status === 'applied');
-  const request = { operations: good, memory, maxWrites, isLogged: maxWrites > 1 };
-  const plan = await planWrite(host, request);
   const isDry = (await dreams.run(run.id))?.dryRun === true;
+  const limits = { memory, maxWrites, isLogged: maxWrites > 1 };
+  const operations = await holdBackFailing(context, run, {
+    ...limits,
+    operations: proposal.operations,
+    dryRun: isDry,
+  });
+  const good = operations.filter(({ status }) => status === 'applied');
+  const request = { ...limits, operations: good };
+  const plan = await planWrite(host, request);
   if (isDry || plan.files.length === 0) {
     const settled = isDry ? operations : operations.map((one) => withPlan(one, plan));
     await updateRun(context, run, ['running'], (rows) => ({

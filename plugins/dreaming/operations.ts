@@ -15,6 +15,8 @@ export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'knownBy
   guard: string | null;
   why: string | null;
   isPreselected: boolean;
+  /** Stored checks that it would turn red: then it waits. */
+  checks?: readonly string[];
   /** It was converted from a proposal of an earlier version, and is located when it is applied. */
   isUnlocated?: boolean;
 }

@@ -172,7 +172,8 @@ function toWaiting(examined: ExaminedOperation, dryRun: boolean): RunOperation {
   return { ...operation, isPreselected: false, why };
 }
 
-const LEFT_TO_PERSON = 'A run that writes would leave this to a person.';
+/** What a dry run says of an operation that would wait. */
+export const LEFT_TO_PERSON = 'A run that writes would leave this to a person.';
 const EXPIRED = 'Its lines say that they have expired. A person decides whether they go.';
 
 function toRunOperation(

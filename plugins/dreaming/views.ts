@@ -144,6 +144,7 @@ function toOperationView(one: RunOperation, run: RunRecord): AdminDreamOperation
     status,
     guard,
     why,
+    checks: [...(one.checks ?? [])],
     // While a run has not ended, its operations are about to be written: nobody decides on them.
     preselected: one.isPreselected && run.isWaiting,
     applicable: run.state === 'completed' && !run.dryRun && isApplicable(one),

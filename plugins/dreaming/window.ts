@@ -1,3 +1,5 @@
+import { toTimeOfDay } from '../../core/time/time.ts';
+
 /** A part of the day, as in `22:30-05:00`: from a minute up to another one, which is not a part of it. */
 export const WINDOW_PATTERN =
   '^(?!(.{5})-\\1$)([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$';
@@ -7,22 +9,6 @@ const FORM = new RegExp(WINDOW_PATTERN);
 /** Whether a text is a part of the day with at least one minute. */
 export function isWindow(text: string): boolean {
   return FORM.test(text);
-}
-
-/** Of the time zone that was asked for last: to make one takes longer than all the rest. */
-let lastFormat: { timeZone: string; format: Intl.DateTimeFormat } | null = null;
-
-function toTimeOfDay(at: number, timeZone: string): string {
-  if (lastFormat?.timeZone !== timeZone) {
-    const format = new Intl.DateTimeFormat('en-GB', {
-      timeZone,
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    });
-    lastFormat = { timeZone, format };
-  }
-  return lastFormat.format.format(at);
 }
 
 /** Whether a moment is in a part of the day of a time zone; `null` is the whole day. */

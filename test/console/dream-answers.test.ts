@@ -35,12 +35,16 @@ it('why an operation waits is told in the words of the service, and only while i
     tellWhy({
       status: 'waiting',
       why: null,
+      checks: [],
       signals: [],
       repaired: [],
       verdict: null,
       preselected: false,
       ...changes,
     } as unknown as Parameters<typeof tellWhy>[0]);
+  expect(tell({ status: 'waiting', why: 'check', checks: ['her violin', 'b'] })).toBe(
+    'checks would fail with it: “her violin”, “b”',
+  );
   expect(tell({ status: 'stale', why: 'its line is gone: see line 4' })).toBe(
     'its line is gone: see line 4',
   );

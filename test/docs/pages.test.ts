@@ -34,14 +34,7 @@ const anchorsOf = (page: string) =>
   [...wordsOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => toAnchor(heading));
 
 /** Variables that other programs read, too. */
-const OF_OTHERS = [
-  'HTTPS_PROXY',
-  'HTTP_PROXY',
-  'ALL_PROXY',
-  'NO_PROXY',
-  'SQLITE_TMPDIR',
-  'XDG_STATE_HOME',
-];
+const OF_OTHERS = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY', 'SQLITE_TMPDIR'];
 
 describe.each(pages)('%s', (page) => {
   it('has one title, and it comes first', () => {

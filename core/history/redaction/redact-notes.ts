@@ -1,3 +1,4 @@
+import { CHECKS_TEXT, removeStoredChecks } from '../../checks/check-document.ts';
 import type { ScopeKey, SpaceRecord } from '../../contracts/records.ts';
 import type { Current, Storage } from '../../contracts/storage.ts';
 import { FREEZE_PREFIX, fromFreezeSetting } from '../../files/freeze.ts';
@@ -22,7 +23,7 @@ interface Look {
 
 /**
  * Replaces the text in what operators wrote beside memory: reasons of freezes and of other redactions, and
- * descriptions and metadata of spaces. Returns how many have it; in a dry run it only counts. Names that have
+ * descriptions and metadata of spaces. Removes stored checks that have it. Returns how many have it; in a dry run it only counts. Names that have
  * it are noted: of keys, operators, spaces and settings. Throws `MEMORY_HELD` while a restore or an erasure is
  * under way that has it: the work would write it again.
  */
@@ -30,6 +31,7 @@ export async function redactNotes(storage: Stores, look: Look): Promise<number> 
   if (look.scope === null) await noteNames(storage, look);
   return (
     (await redactReasons(storage, look)) +
+    (await removeChecks(storage, look)) +
     (await redactSpaces(storage, look)) +
     (await countHolds(storage, look))
   );
@@ -51,7 +53,8 @@ async function redactReasons(storage: Stores, look: Look): Promise<number> {
   const found: string[] = [];
   for (const [key, value] of Object.entries(await storage.config.entries(''))) {
     if (toRedacted({ key, value }, look) !== null) found.push(key);
-    const isNoted = key.startsWith(FREEZE_PREFIX) || key.startsWith(REDACTION_PREFIX);
+    const isNoted =
+      key.startsWith(FREEZE_PREFIX) || key.startsWith(REDACTION_PREFIX) || key === CHECKS_TEXT;
     if (isNoted || look.scope !== null) continue;
     names.note('settings', key);
     if (replacer.isInJson(value)) names.add('settings', key);
@@ -88,6 +91,15 @@ function scopeOf(key: string, value: object): ScopeKey | null {
   }
   const target = fromFreezeSetting(key, value)?.target ?? {};
   return 'userId' in target || 'spaceId' in target ? toScope(target) : null;
+}
+
+/** Stored checks that have the text are removed: in other words they would check something else. */
+async function removeChecks(storage: Stores, { scope, replacer, dryRun }: Look): Promise<number> {
+  return await removeStoredChecks(storage, {
+    isRemoved: (check, own) => (scope === null || own === scope) && replacer.isInJson(check),
+    isIn: (text) => scope === null && replacer.isIn(text),
+    dryRun,
+  });
 }
 
 async function redactSpaces(storage: Stores, look: Look): Promise<number> {

@@ -37,9 +37,7 @@ export function toUuid(id: Uint8Array | string): string {
 }
 
 export function toHex(bytes: Uint8Array): string {
-  const { buffer, byteOffset, byteLength } = bytes;
-  const view = Buffer.isBuffer(bytes) ? bytes : Buffer.from(buffer, byteOffset, byteLength);
-  return view.toString('hex');
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }
 
 /** The smallest id of a millisecond, as bytes for comparison. */

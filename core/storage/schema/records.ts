@@ -20,6 +20,7 @@ import type {
   SpanRecord,
 } from '../../contracts/records.ts';
 import type { KeyRecord } from '../../contracts/access.ts';
+import type { CheckOutcome, CheckResultRecord, CheckRunRecord } from '../../contracts/checks.ts';
 import { MemoryError } from '../../errors.ts';
 import { toHex, toUuid } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
@@ -271,3 +272,16 @@ export interface Budget {
 }
 
 export const BUDGETS = mapTable<Budget>('svc_budget', { scopeId: {} }, { fixed: ['scope_id'] });
+
+export const CHECK_RUNS = mapTable<CheckRunRecord>('svc_check_run');
+export const CHECK_RESULTS = mapTable<CheckResultRecord>('svc_check_result', {
+  passed: 'boolean',
+  places: 'json',
+});
+
+/** The columns of a result that say its outcome. */
+export const CHECK_OUTCOMES = mapTable<CheckOutcome>(
+  'svc_check_result',
+  { passed: 'boolean' },
+  { only: ['run_id', 'check_no', 'name', 'passed', 'place'] },
+);

@@ -4,6 +4,7 @@ import type { LogBatch, LogStore } from '../../contracts/storage.ts';
 import { assertScope, toScope } from '../../files/paths.ts';
 import { isServiceActor } from '../../files/service-actors.ts';
 import { listAccess } from '../read/access-list.ts';
+import { type NewCheckRun, removeOldCheckRuns } from './check-runs.ts';
 import type { LogDatabase } from '../store-database.ts';
 import type { Connection, SqlValue } from '../dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
@@ -16,6 +17,8 @@ import { sameNumber, toScopeId } from '../schema/scope-id.ts';
 import {
   newScopeState,
   ACCESS_ROWS,
+  CHECK_RESULTS,
+  CHECK_RUNS,
   EVENTS,
   FILE_STATS,
   NEW_AUDIT_ROWS,
@@ -26,6 +29,7 @@ import {
 /** The most root events of one trace that are read. */
 const EVENTS_OF_TRACE = 200;
 const EVENTS_A_STATEMENT = 128;
+const RESULTS_A_STATEMENT = 256;
 /** Access rows written before other work gets its turn. */
 const ACCESS_A_PART = 512;
 
@@ -50,6 +54,8 @@ export function createLogStore(database: LogDatabase): LogStore {
         cutBatch(batch).map((part) => (connection) => appendBatch(connection, skew, part)),
       );
     },
+    addCheckRun: (run, options) =>
+      database.write((connection) => addCheckRun(connection, skew, { run, ...options })),
     listAccess: (filter, page) =>
       database.list((connection) => listAccess(connection, filter, page)),
     eventsOfTrace: (traceId) => readEvents('trace_id', traceId, EVENTS_OF_TRACE),
@@ -67,6 +73,23 @@ export function createLogStore(database: LogDatabase): LogStore {
         return row === undefined ? 0 : toInteger(row['older']);
       }),
   };
+}
+
+async function addCheckRun(
+  connection: Connection,
+  skew: IdSkewKeeper,
+  { run, results, knownErasure, keep }: NewCheckRun,
+): Promise<void> {
+  const owned = results.map((result) => ({ ...result, userId: null, knownErasure }));
+  const numbers = await ensureScopes(connection, owned);
+  await insertRecords(connection, [run], { into: CHECK_RUNS });
+  const kept = owned.filter(isKeptAfter(numbers));
+  for (let from = 0; from < kept.length; from += RESULTS_A_STATEMENT) {
+    const part = kept.slice(from, from + RESULTS_A_STATEMENT);
+    await insertRecords(connection, part, { into: CHECK_RESULTS });
+  }
+  await skew.cover(connection, [run]);
+  await removeOldCheckRuns(connection, keep);
 }
 
 /** Rows that tell how long texts are. */
@@ -125,7 +148,10 @@ async function appendBatch(
   skew: IdSkewKeeper,
   batch: LogBatch,
 ): Promise<void> {
-  const given = withoutErased(batch, await ensureScopes(connection, batch));
+  const given = withoutErased(
+    batch,
+    await ensureScopes(connection, [...batch.access, ...batch.events]),
+  );
   let { access, events } = given;
   if (batch.isRepeated === true) {
     // If an earlier commit got no answer, its rows may exist already and must not be counted twice.
@@ -167,17 +193,20 @@ function withoutErased(
   numbers: ReadonlyMap<ScopeKey, number>,
 ): Pick<LogBatch, 'access' | 'events'> {
   if (numbers.size === 0) return { access, events };
-  const isKept = ({
-    scope,
-    userId,
-    knownErasure = Infinity,
-  }: Pick<AccessRecord, 'scope' | 'userId' | 'knownErasure'>) =>
-    // Rows of a space are those of its memory and of the user.
-    [scope, ownerOf(scope, userId)].every((one) => knownErasure >= (numbers.get(one) ?? 0));
+  const isKept = isKeptAfter(numbers);
   return {
     access: access.filter(isKept),
     events: events.filter(isKept),
   };
+}
+
+type OwnedRow = Pick<AccessRecord, 'scope' | 'userId' | 'knownErasure'>;
+
+/** Whether a row is of work that began after the last erasures of its scope and its user. */
+function isKeptAfter(numbers: ReadonlyMap<ScopeKey, number>): (row: OwnedRow) => boolean {
+  return ({ scope, userId, knownErasure = Infinity }) =>
+    // Rows of a space are those of its memory and of the user.
+    [scope, ownerOf(scope, userId)].every((one) => knownErasure >= (numbers.get(one) ?? 0));
 }
 
 /** The user for whom a row was written. */
@@ -191,13 +220,11 @@ function ownerOf(scope: ScopeKey, userId: string | null): ScopeKey {
  */
 async function ensureScopes(
   connection: Connection,
-  batch: LogBatch,
+  given: readonly OwnedRow[],
 ): Promise<Map<ScopeKey, number>> {
   const scopes = new Map<number, ScopeKey>();
-  for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
-  const owners = [...batch.access, ...batch.events].map(({ scope, userId }) =>
-    toScopeId(ownerOf(scope, userId)),
-  );
+  for (const { scope } of given) scopes.set(toScopeId(scope), scope);
+  const owners = given.map(({ scope, userId }) => toScopeId(ownerOf(scope, userId)));
   const rows = await findRows(connection, 'svc_scope', {
     columns: ['scope_id'],
     rows: [...new Set([...scopes.keys(), ...owners])].map((scopeId) => [scopeId]),
@@ -209,7 +236,7 @@ async function ensureScopes(
     into: SCOPES,
     conflict: 'skip',
   });
-  for (const { scope } of [...batch.access, ...batch.events]) {
+  for (const { scope } of given) {
     const name = known.get(toScopeId(scope)) ?? scopes.get(toScopeId(scope));
     if (name !== scope) throw sameNumber();
   }

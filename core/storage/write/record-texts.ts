@@ -40,6 +40,13 @@ const TABLES: readonly RecordTable[] = [
     texts: ['error_message'],
     json: ['details'],
   },
+  {
+    kind: 'runs',
+    table: 'svc_check_result',
+    key: 'id',
+    texts: ['name', 'why'],
+    json: ['places'],
+  },
   { kind: 'runs', table: 'svc_dream_run', key: null, texts: ['error'], json: ['rejected'] },
   { kind: 'runs', table: 'svc_plugin_user', key: 'plugin', texts: ['error'], json: ['rejected'] },
   {

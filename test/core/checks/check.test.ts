@@ -7,15 +7,19 @@ import { rejection } from '../../support/rejection.ts';
 
 const EXAMPLE = path.resolve(import.meta.dirname, '../../../examples/checks/memory.checks.yaml');
 
-const mistakesOf = (text: string) => readCheckFile(text).mistakes;
+const mistakesOf = (text: string) =>
+  readCheckFile(text).mistakes.map(({ line, message }) => `${line}: ${message}`);
 const one = (fields: string) => `checks:\n  - name: a\n    ${fields.replaceAll('\n', '\n    ')}\n`;
 
 describe('a file of checks', () => {
   it('is read as YAML and as JSON', () => {
-    const { names, mistakes, value } = readCheckFile(readFileSync(EXAMPLE, 'utf8'));
+    const { checks, mistakes, value } = readCheckFile(readFileSync(EXAMPLE, 'utf8'));
+    const names = checks.map(({ name }) => name);
     expect(mistakes).toEqual([]);
     expect(names).toHaveLength(6);
-    expect(readCheckFile(JSON.stringify(value, null, 2))).toMatchObject({ names, mistakes: [] });
+    const json = readCheckFile(JSON.stringify(value, null, 2));
+    expect(json.checks.map(({ name }) => name)).toEqual(names);
+    expect(json.mistakes).toEqual([]);
   });
 
   it('is told all of its mistakes at once, with line and nearest name', () => {

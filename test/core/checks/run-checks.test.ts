@@ -25,7 +25,7 @@ async function run(core: Core, ...checks: object[]) {
   const named = checks.map((check, at) => ({ name: `check ${at}`, ...check }));
   const parsed = parseChecks({ checks: named });
   expect(parsed.mistakes).toEqual([]);
-  return await core.runChecks(parsed.checks);
+  return await core.checks.run(parsed.checks);
 }
 
 const outcomes = ({ results }: Awaited<ReturnType<typeof run>>) =>
@@ -66,9 +66,11 @@ describe('checks', () => {
       ],
     });
     const said: string[] = [];
-    await core.runChecks(checks, {
-      files: (done) => void said.push(`${done} files`),
-      checks: (done, total) => void said.push(`${done} of ${total} checks`),
+    await core.checks.run(checks, {
+      progress: {
+        files: (done) => void said.push(`${done} files`),
+        checks: (done, total) => void said.push(`${done} of ${total} checks`),
+      },
     });
     expect(said).toEqual(['3 files', '1 of 2 checks', '2 of 2 checks']);
   });
@@ -93,16 +95,18 @@ describe('checks', () => {
     );
     expect(outcomes(answer)).toEqual([
       'It is in 1 file.',
-      'More than one line in 1 user: bob.',
+      'More than one line in 1 user.',
       'It is in 1 file.',
       'It is not there.',
-      '1 user without it: alice.',
+      '1 user without it.',
       'It has 18 bytes, more than 3.',
       expect.stringContaining('Not among the first'),
       'ok',
       expect.stringContaining('Hygiene has'),
     ]);
     expect(answer.results[0]?.places).toEqual([{ path: 'users/bob/keys.md', lines: [2] }]);
+    expect(answer.results[1]?.places).toEqual([{ path: 'users/bob/profile.md', lines: [3, 4] }]);
+    expect(answer.results[4]?.places).toEqual([{ path: 'users/alice/', lines: [] }]);
     expect(answer.results[2]?.places).toEqual([{ path: 'users/bob/keys.md', lines: [3] }]);
     expect(JSON.stringify(answer)).not.toContain(TOKEN.slice(0, 12));
   });
@@ -119,10 +123,17 @@ describe('checks', () => {
     );
     expect(outcomes(answer)).toEqual([
       expect.stringContaining('There is no user alcie'),
-      'There is no file shared/polcy.md. Did you mean shared/policy.md?',
+      'There is no file shared/polcy.md.',
       expect.stringContaining('There is no user alcie'),
-      'There is no file users/alice/profil.md. Did you mean users/alice/profile.md?',
+      'There is no file users/alice/profil.md.',
       'The space team has no file.',
+    ]);
+    expect(answer.results.map(({ near }) => near)).toEqual([
+      'alice',
+      'shared/policy.md',
+      'alice',
+      'users/alice/profile.md',
+      undefined,
     ]);
   });
 

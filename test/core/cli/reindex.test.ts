@@ -100,7 +100,17 @@ it('makes all vectors anew with --embeddings, here or at the server that runs', 
   const there = await runCommand({ cwd, args });
   expect([there.code, there.stdout]).toEqual([0, `The vectors were made anew: ${FILES} texts.\n`]);
   expect(texts()).toHaveLength(2 * FILES);
+
+  const put = await fetch(`${server.url}/v1/admin/checks`, {
+    method: 'PUT',
+    headers: { 'x-admin-secret': server.adminSecret, 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'checks: [{ name: a, path: shared/nothing.md, exists: false }]' }),
+  });
+  expect(put.status).toBe(200);
+  const said = `The vectors were made anew: ${FILES} texts.\nThe stored checks: 1 passed, 0 failed.\n`;
+  expect((await runCommand({ cwd, args })).stdout).toBe(said);
   await server.stop();
+  expect((await runCommand({ cwd, args, env })).stdout).toBe(said);
 });
 
 it('says so when there is no embedder, or one that fails', async () => {

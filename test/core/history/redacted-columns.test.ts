@@ -21,6 +21,9 @@ const DECIDED: Readonly<Record<string, { redacted?: string; named?: string; noTe
   svc_api_key: { named: 'name rules created_by', noText: 'kind prefix previous_prefix' },
   svc_budget: { noText: 'name' },
   // Reasons of freezes and of redactions are redacted, other values are named by their keys.
+  svc_check_result: { redacted: 'name why places' },
+  svc_check_run: { noText: 'origin embedder' },
+  // Stored checks that have the text are removed.
   svc_config: { redacted: 'value', named: 'key' },
   svc_content: { redacted: 'content' },
   svc_dream_history: {

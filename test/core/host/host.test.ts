@@ -464,6 +464,7 @@ describe('a plugin that hangs', () => {
         follow: (_scope, path) => Promise.resolve({ path, lines: [] }),
         diff: () => '',
       },
+      tryChecks: () => Promise.resolve(null),
       settings: {
         maxFileBytes: 1_000,
         timeZone: 'UTC',

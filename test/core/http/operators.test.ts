@@ -28,6 +28,7 @@ async function make(
 }
 
 const CONTENTS = new Set([
+  'GET /v1/admin/checks',
   'GET /v1/admin/files/*path',
   'GET /v1/admin/search',
   'POST /v1/admin/search',
@@ -52,6 +53,7 @@ const OPERATOR = new Set([
   'POST /v1/admin/freeze',
   'DELETE /v1/admin/freezes/:id',
   'POST /v1/admin/playground/:name',
+  'PUT /v1/admin/checks',
   'POST /v1/admin/checks/run',
   'POST /v1/admin/verify',
   'PUT /v1/admin/dream/users/:userId/paused',

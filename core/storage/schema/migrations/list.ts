@@ -23,6 +23,7 @@ import { lineages } from './0021-lineages.ts';
 import { spaceTimes } from './0022-space-times.ts';
 import { writesOfSeveralFiles } from './0023-writes-of-several-files.ts';
 import { runsOfSpaces } from './0024-runs-of-spaces.ts';
+import { checkResults } from './0025-check-results.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   spaceTimes,
   writesOfSeveralFiles,
   runsOfSpaces,
+  checkResults,
 ];

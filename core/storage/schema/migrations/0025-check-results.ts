@@ -1,0 +1,35 @@
+import { index, integer, type Migration, table } from '../migration.ts';
+
+/**
+ * Runs of the stored checks. What a run found in the memory of one user or space stands in a row of its own,
+ * which an erasure removes with the others of that memory.
+ */
+export const checkResults: Migration = {
+  version: 25,
+  name: 'check results',
+  steps: [
+    table('svc_check_run', ['id'], { clustered: false }, [
+      { name: 'id', kind: 'id' },
+      { name: 'origin', kind: 'key', length: 16 },
+      integer('at'),
+      integer('took_ms'),
+      integer('version'),
+      integer('passed'),
+      integer('failed'),
+      { name: 'embedder', kind: 'text', nullable: true },
+    ]),
+    table('svc_check_result', ['scope_id', 'id'], { clustered: false }, [
+      integer('scope_id'),
+      { name: 'id', kind: 'id' },
+      { name: 'run_id', kind: 'id' },
+      integer('check_no'),
+      { name: 'name', kind: 'text', nullable: true },
+      integer('passed', { nullable: true }),
+      integer('place', { nullable: true }),
+      { name: 'why', kind: 'text', nullable: true },
+      { name: 'places', kind: 'content' },
+      integer('more'),
+    ]),
+    index('svc_check_result_run', 'svc_check_result', ['run_id', 'check_no']),
+  ],
+};
