@@ -5,6 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
+import type { ToolContext } from '../../core/schemas/tools.ts';
 import { type Core, type CoreConfig, type CoreOptions, createCore } from '../../core/service.ts';
 import { freshDatabase } from './mariadb.ts';
 import { quiet } from './quiet-log.ts';
@@ -119,11 +120,18 @@ export async function call<Result = Record<string, unknown>>(
   userId: string,
   tool: string,
   args: object,
-  more: { idempotencyKey?: string; actor?: string; traceparent?: string } = {},
+  more: Pick<ToolContext, 'actor' | 'spaces'> & {
+    idempotencyKey?: string;
+    traceparent?: string;
+  } = {},
 ): Promise<ToolResponse<Result>> {
-  const { actor, ...request } = more;
+  const { actor, spaces, ...request } = more;
   return (await core.tools.execute(tool, {
-    context: { userId, ...(actor === undefined ? {} : { actor }) },
+    context: {
+      userId,
+      ...(actor !== undefined && { actor }),
+      ...(spaces !== undefined && { spaces }),
+    },
     arguments: args,
     ...request,
   })) as ToolResponse<Result>;

@@ -47,7 +47,7 @@ const LINES_SHOWN = 5;
 const LINE_CHARACTERS = 300;
 
 const MAY_REMAIN = [
-  'Backups, exports, copies in a git export, and folders that memory was exported to.',
+  'Backups, exports, copies in a git export, and folders that memory was exported to or is mounted in.',
   'Traces that were sent to an exporter, and logs.',
   'The providers of the model and of the embedder.',
   'Files that others wrote after they had read the files: the receipt lists them.',
@@ -100,6 +100,7 @@ export async function redactText(
       in: target.in,
       path: target.path,
       userId: target.userId,
+      spaceId: target.spaceId,
       lines: target.lines,
       dryRun,
     },

@@ -358,6 +358,51 @@ describe('a text that is redacted', () => {
     expect(readers.map((reader) => reader.path)).toEqual(['users/bob/copy.md']);
   });
 
+  it('goes out of all files of a space, and of no other memory', async () => {
+    const { core, database, write } = await open();
+    const named = { spaces: [{ id: 'team', access: 'write' as const }] };
+    const put = (file: string, content: string) =>
+      call(core, 'alice', 'memory_write', { path: `spaces/team/${file}`, content }, named);
+    await put('plan.md', `one\n${SECRET}\n`);
+    await put('plan.md', 'one\n');
+    await put('keys/live.md', `${SECRET}\n`);
+    await write(`${SECRET}\n`);
+    const request = { text: SECRET, in: 'user' as const, spaceId: 'team', reason };
+    const { files } = await redact(core, request);
+    expect(files.map((file) => [file.path, file.spaceId, file.versions, file.version])).toEqual([
+      ['spaces/team/keys/live.md', 'team', 1, 2],
+      ['spaces/team/plan.md', 'team', 1, null],
+    ]);
+    expect(await contentOf(core, 2, 'spaces/team/keys/live.md')).toBe('[redacted]\n');
+    expect(await contentOf(core, 1)).toBe(`${SECRET}\n`);
+    await core.indexer.drain();
+    const inSpace = await findCanary(database, SECRET);
+    await redact(core, { text: SECRET, in: 'user', userId: 'alice', reason });
+    await core.indexer.drain();
+    expect(inSpace).not.toEqual([]);
+    expect(await findCanary(database, SECRET)).toEqual([]);
+    await expectSound(core);
+  });
+
+  it('may remain where the service can not reach it: the receipt says where, and what ends it', async () => {
+    const { core, write } = await open();
+    await write(`${SECRET}\n`);
+    const { mayRemain } = await redact(core, { text: SECRET, in: 'everywhere', reason });
+    const said = mayRemain.join('\n');
+    for (const place of ['Backups', 'exports', 'git export', 'Traces', 'providers', 'others']) {
+      expect(said).toContain(place);
+    }
+    const commands = {
+      mariadb: ['OPTIMIZE TABLE svc_', 'innodb_undo_log_truncate', 'PURGE BINARY LOGS'],
+      postgres: ['VACUUM FULL svc_', 'CHECKPOINT', 'replication slots'],
+    };
+    for (const [database, theirs] of Object.entries(commands)) {
+      for (const command of theirs) {
+        expect([command, said.includes(command)]).toEqual([command, database === DATABASE]);
+      }
+    }
+  });
+
   it('is refused where it can not be done, and nothing is written', async () => {
     const { core, write } = await open();
     await write(`one ${SECRET}\n`);
@@ -452,4 +497,31 @@ it('takes lines by numbers of several digits, over HTTP', async () => {
   const { status, json } = await request('POST', '/v1/admin/redact', { headers: asAdmin, body });
   expect([status, json.files]).toMatchObject([200, [{ path, current: true }]]);
   expect(json.files[0].lines).toMatchObject([{ version: 1, line: 10 }]);
+});
+
+it('is masked in a preview over HTTP, whether it is given or taken from lines', async () => {
+  const { core, request } = await serveCore();
+  const content = `a\nthe key is ${SECRET}, keep it\n`;
+  const { result } = await call(core, 'alice', 'memory_write', { path: 'user/notes.md', content });
+  const previews = [
+    { text: SECRET, in: 'everywhere' },
+    { text: SECRET, in: 'user', userId: 'alice', replacement: '[key]' },
+    { revisionId: result['revisionId'], lines: '2-2' },
+  ];
+  const shown = await Promise.all(
+    previews.map(async (one) => {
+      const body = { ...one, reason, dryRun: true };
+      const answer = await request('POST', '/v1/admin/redact', { headers: asAdmin, body });
+      expect(JSON.stringify([answer.json, answer.headers])).not.toContain(SECRET);
+      return answer.json.files[0].lines[0].text as string;
+    }),
+  );
+  expect(shown).toEqual([
+    'the key is [redacted], keep it',
+    'the key is [key], keep it',
+    '[redacted]',
+  ]);
+  const audit = await request('GET', '/v1/admin/audit', { headers: asAdmin });
+  expect(JSON.stringify(audit.json)).not.toContain(SECRET);
+  expect(await contentOf(core, 1)).toBe(content);
 });
