@@ -49,6 +49,14 @@ export interface MemoryService {
   ready(): Promise<void>;
   /** `ready`, then the plugins' start hooks and the background jobs. */
   start(options?: StartOptions): Promise<void>;
+  /**
+   * Resolves once all queued rows are written: access rows of reads, and events. For a host that freezes the
+   * process between requests. Throws `STORAGE_UNAVAILABLE` if they could not be written; they stay queued.
+   *
+   * @example
+   * after(() => service.flush()); // in a route handler of Next.js
+   */
+  flush(): Promise<void>;
   /** Writes what is queued and closes storage. Calls from then on answer `SHUTTING_DOWN`. */
   close(): Promise<void>;
 }
@@ -83,6 +91,7 @@ export function createMemoryService(config: MemoryServiceConfig): MemoryService 
     callback: (options) => http.callback(checkMount(options)),
     ready: () => core.ready(),
     start: (options) => core.start(options),
+    flush: () => core.flush(),
     close: () => core.close(),
   };
 }

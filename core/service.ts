@@ -9,7 +9,7 @@ import type { Storage } from './contracts/storage.ts';
 import type { HostStores } from './contracts/stores.ts';
 import type { Erasures } from './erase/erase.ts';
 import type { Rewriter } from './erase/rewriter.ts';
-import type { MemoryError } from './errors.ts';
+import { MemoryError } from './errors.ts';
 import type { Files } from './files/files.ts';
 import type { Spaces } from './access/space-settings.ts';
 import type { Freezes } from './files/freezes.ts';
@@ -93,6 +93,8 @@ export interface Core extends Readonly<AdminParts> {
   lateStart(): MemoryError;
   /** `ready`, then the plugins' start hooks and the background jobs. */
   start(options?: StartOptions): Promise<void>;
+  /** See `MemoryService.flush`. */
+  flush(): Promise<void>;
   /** Ends jobs and hooks, writes what is queued, closes storage. */
   close(): Promise<void>;
   state(): CoreState;
@@ -232,6 +234,10 @@ export function createCore(config: CoreConfig, options: CoreOptions = {}): Core 
     ready: () => life.ready(),
     lateStart: () => life.lateStart(),
     start: (startOptions) => life.start(startOptions),
+    async flush() {
+      if (await queue.flush()) return;
+      throw new MemoryError('STORAGE_UNAVAILABLE', 'Queued rows could not be written yet.');
+    },
     close: () => life.close(),
     state: () => life.state,
   };

@@ -155,13 +155,25 @@ export function createApp(
       const koa =
         resolveUserId === undefined ? app : createKoa(createMount((ctx) => resolveUserId(ctx.req)));
       const endStreams = () => core.eventStreams?.close();
-      return Object.assign(koa.callback() as RequestListener, { endStreams });
+      const answer = koa.callback() as RequestListener;
+      const listener: RequestListener = (request, response) => {
+        request.url = withPrefix(request, settings.basePath);
+        answer(request, response);
+      };
+      return Object.assign(listener, { endStreams });
     },
     checkRoutes(extra) {
       assertCompilable(extra);
       plain.check(extra);
     },
   };
+}
+
+/** The address below `basePath`, also where a mount of that path took it away, as Express does. */
+function withPrefix(request: IncomingMessage, basePath: string): string {
+  const { url = '/', originalUrl = url } = request as IncomingMessage & { originalUrl?: string };
+  const isBelow = (address: string) => `${address}/`.startsWith(`${basePath}/`);
+  return isBelow(originalUrl) && !isBelow(url) ? originalUrl : url;
 }
 
 /**

@@ -301,6 +301,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     const ctx = context as OwnContext;
     const exchange = ctx[EXCHANGE];
     exchange.route = route;
+    ignoreClosedConnection(ctx);
     if (route.auth === 'admin') checkRole(exchange.operator, route.role ?? 'admin');
     const { userId } = exchange;
     if (userId !== null) {
@@ -339,6 +340,22 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     if (value === undefined && ctx.status === 202) answerNothing(ctx);
     else if (value === null) ctx.body = null;
     else ctx.body = isJson ? toJson(value) : value;
+  };
+}
+
+/** What Node calls a connection that the client closed before it sent all, or before it had the answer. */
+const CLOSED: ReadonlySet<unknown> = new Set([
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ECONNRESET',
+  'EPIPE',
+  'HPE_INVALID_EOF_STATE',
+]);
+
+/** Koa, and the app around a mount, would print an error with its stack for each client that goes away. */
+function ignoreClosedConnection(ctx: Context): void {
+  const { onerror } = ctx;
+  ctx.onerror = (error: NodeJS.ErrnoException | null) => {
+    if (!CLOSED.has(error?.code)) onerror.call(ctx, error as Error);
   };
 }
 

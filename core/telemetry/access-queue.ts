@@ -22,8 +22,8 @@ export interface AccessQueue {
   audit(rows: NonNullable<LogBatch['audit']>): Promise<void> | undefined;
   /** Queues an event, or drops and counts it if the queue is full. */
   event(event: EventRecord): void;
-  /** Resolves when everything queued so far is written, or writing it failed. */
-  flush(): Promise<void>;
+  /** Writes everything queued so far. Returns `false` if it could not; it is tried again later. */
+  flush(): Promise<boolean>;
   /** Forgets the totals of roll-ups, whose rows were removed. */
   forgetCounts(): Promise<void>;
   /** Writes the queued rows and stops. */
@@ -97,11 +97,11 @@ class BatchedQueue implements AccessQueue {
     else this.#schedule(FLUSH_MS);
   }
 
-  async flush(): Promise<void> {
+  async flush(): Promise<boolean> {
     this.#backlog.want();
     // The running batch may have been cut before the newest row was queued.
     if (this.#writing !== null) await this.#writing;
-    if (this.#backlog.isDue()) await this.#drain();
+    return !this.#backlog.isDue() || (await this.#drain());
   }
 
   async forgetCounts(): Promise<void> {

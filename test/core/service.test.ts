@@ -4,7 +4,7 @@ import type { CoreConfig } from '../../core/service.ts';
 import type { Plugin } from '../../core/contracts/plugin.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import type { ToolDefinition } from '../../core/contracts/tool.ts';
-import { type ErrorBody, toErrorBody } from '../../core/errors.ts';
+import { type ErrorBody, MemoryError, toErrorBody } from '../../core/errors.ts';
 import { createApp } from '../../core/http/app.ts';
 import { serviceRoutes } from '../../core/http/routes.ts';
 import { listen } from '../../core/http/server.ts';
@@ -31,7 +31,7 @@ async function created(config: Partial<CoreConfig> = {}, options: CoreOptions = 
   };
   const core = createCore({ ...config, storage: counting }, options);
   onTestFinished(() => core.close());
-  return { core, counts, filename };
+  return { core, counts, filename, storage: counting };
 }
 
 const greeting: ToolDefinition = {
@@ -197,5 +197,21 @@ describe('a service', () => {
     expect(result).toMatchObject({ content: 'kept', version: 1 });
     const { items } = await next.accessLog.list({ userId: 'alice' });
     expect(items.map(({ action }) => action)).toEqual(['read', 'read', 'write']);
+  });
+
+  it('writes its queued rows when it is asked to flush, and says when it could not', async () => {
+    const { core, storage } = await created();
+    await core.flush();
+    await call(core, 'alice', 'memory_list', {});
+    await core.flush();
+    expect(core.queue.counters()).toEqual({ accessQueued: 0, eventsQueued: 0, eventsDropped: 0 });
+    const { append } = storage.log;
+    storage.log.append = () => Promise.reject(new MemoryError('STORAGE_UNAVAILABLE'));
+    await call(core, 'alice', 'memory_list', {});
+    await expect(core.flush()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect(core.queue.counters().accessQueued).toBe(1);
+    storage.log.append = append;
+    await core.flush();
+    expect(core.queue.counters().accessQueued).toBe(0);
   });
 });

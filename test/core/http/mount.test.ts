@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bodyParser } from '@koa/bodyparser';
 import { Router } from '@koa/router';
@@ -7,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CoreConfig } from '../../../core/service.ts';
 import { createApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
-import { openCore } from '../../support/service.ts';
+import { call, openCore } from '../../support/service.ts';
 import { ADMIN_SECRET, API_KEY, asAdmin, asAgent, requester } from './serve.ts';
 
 interface HostError extends Error {
@@ -73,7 +74,7 @@ async function host(mount: (service: Middleware) => Middleware, config: Partial<
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { core, app, seen, failures, passedOn, ...client };
+  return { core, app, server, seen, failures, passedOn, ...client };
 }
 
 /** What koa-mount does: the prefix is taken off the path on the way in and put back on the way out. */
@@ -204,4 +205,41 @@ describe('mounted without secrets', () => {
     const headers = { host: 'app.example', origin: 'https://other.example' };
     expect((await request('GET', '/healthz', { headers })).status).toBe(200);
   });
+});
+
+it('says nothing to its host when clients go away, before their request or the answer has ended', async () => {
+  const { core, server, port, failures } = await host(asIs);
+  const content = 'x'.repeat(60_000);
+  for (let file = 0; file < 40; file += 1) {
+    await call(core, 'alice', 'memory_write', { path: `user/${file}.md`, content });
+  }
+  const open = (method: string, path: string, headers = {}) => {
+    const asked = httpRequest({ port, method, path, headers: { ...asAdmin, ...headers } });
+    asked.on('error', () => undefined);
+    onTestFinished(() => void asked.destroy());
+    return asked;
+  };
+  const hasGone = () =>
+    expect
+      .poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count))))
+      .toBe(0);
+
+  for (const path of ['/v1/admin/export', '/v1/admin/observability/events/stream']) {
+    const asked = open('GET', path).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    expect([path, answer.statusCode]).toEqual([path, 200]);
+    await once(answer, 'readable');
+    asked.destroy();
+    await hasGone();
+  }
+  const upload = open('POST', '/v1/admin/import', {
+    'content-type': 'application/gzip',
+    expect: '100-continue',
+  });
+  upload.flushHeaders();
+  await once(upload, 'continue');
+  upload.write('half');
+  upload.destroy();
+  await hasGone();
+  expect(failures).toEqual([]);
 });
