@@ -17,6 +17,7 @@ import {
   importMemory,
   type ImportOptions,
 } from './import.ts';
+import { importVersions } from './import-versions.ts';
 import type { OpenArchive } from './read.ts';
 
 /** What is imported, and whose it is where it does not say so itself. */
@@ -40,6 +41,7 @@ export function createArchive(deps: ImportDependencies & ExportDependencies): Ar
     export: (selection, caller) => exportMemory(deps, selection, caller),
 
     async import(open, { from, userId = null, ...options }) {
+      if (from === 'memory-stores') return await importVersions(deps, open, options);
       const foreign = from === 'archive' || from === 'markdown' ? null : (from ?? 'any');
       if (foreign === null || (foreign === 'any' && (await sniff(open)) === 'archive')) {
         const isFolder = from === 'markdown';

@@ -1,11 +1,10 @@
-import { type AuditEntry, NOBODY, writeAudit } from '../telemetry/audit.ts';
 import type { Settings } from '../config/settings.ts';
 import type { FileKey, FileRecord, ScopeKey } from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { type ErrorCode, MemoryError } from '../errors.ts';
+import { MemoryError } from '../errors.ts';
 import type { AuditCaller } from '../contracts/plugin.ts';
-import { isPathRefused, type Screening } from '../screening/screening.ts';
+import type { Screening } from '../screening/screening.ts';
 import { IMPORT_ACTOR } from '../files/service-actors.ts';
 import { hashText } from '../files/content.ts';
 import type { Files } from '../files/files.ts';
@@ -29,6 +28,7 @@ import type {
   SkippedItem,
   SourceName,
 } from '../schemas/archive.ts';
+import { ImportAudit } from './import-audit.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import {
   type ArchivedFile,
@@ -40,6 +40,7 @@ import {
   type ReadOptions,
 } from './read.ts';
 import type { ArchivedChain } from './read-chain.ts';
+import { toSkipped } from './skipped-file.ts';
 import { listScopeFiles, requireInspection } from './scopes.ts';
 
 /** What {@link importMemory} needs. */
@@ -447,7 +448,17 @@ class Room {
 /** The second pass of an import. */
 async function* write(deps: ImportDependencies, open: OpenArchive, work: WriteWork): Imported {
   const counter = new Counter(false);
-  const audit = new ImportAudit(deps, work);
+  const { plan, onExisting, from, caller } = work;
+  const audit = new ImportAudit(deps, {
+    target: labelOfManifest(plan.manifest),
+    caller,
+    details: {
+      onExisting,
+      files: plan.files,
+      history: plan.manifest.history,
+      ...(from === undefined ? {} : { from }),
+    },
+  });
   const writer = new ArchiveWriter(deps, work, audit);
   const bad = new BadFiles(work);
   let isComplete = false;
@@ -477,62 +488,6 @@ async function* write(deps: ImportDependencies, open: OpenArchive, work: WriteWo
 }
 
 type WriteWork = Work & { knownErasure: number };
-
-/** The two audit rows of an import. */
-class ImportAudit {
-  readonly #deps: ImportDependencies;
-  readonly #work: WriteWork;
-  /** The first row, until a write has taken it into its transaction. */
-  #begin: AuditEntry | null;
-
-  constructor(deps: ImportDependencies, work: WriteWork) {
-    this.#deps = deps;
-    this.#work = work;
-    const { plan, onExisting, from } = work;
-    this.#begin = this.#toEntry({
-      step: 'begin',
-      onExisting,
-      files: plan.files,
-      history: plan.manifest.history,
-      ...(from === undefined ? {} : { from }),
-    });
-  }
-
-  get isWaiting(): boolean {
-    return this.#begin !== null;
-  }
-
-  /** The first row, for the transaction of the first write; `null` if another write has it. */
-  take(): AuditEntry | null {
-    const taken = this.#begin;
-    this.#begin = null;
-    return taken;
-  }
-
-  /** For the next write, because the one that took it failed. */
-  giveBack(taken: AuditEntry | null): void {
-    this.#begin = taken;
-  }
-
-  async end(
-    { dryRun: _, ...counts }: ImportSummary,
-    { isComplete }: { isComplete: boolean },
-  ): Promise<void> {
-    const begin = this.take();
-    if (begin !== null) await writeAudit(this.#deps, begin);
-    await writeAudit(this.#deps, this.#toEntry({ step: 'end', isComplete, ...counts }));
-  }
-
-  #toEntry(details: Record<string, unknown>): AuditEntry {
-    const { plan, caller } = this.#work;
-    return {
-      action: 'memory.import',
-      target: labelOfManifest(plan.manifest),
-      details,
-      ...(caller ?? NOBODY),
-    };
-  }
-}
 
 /** What became of a file, or why it was skipped. */
 type Written = Taken | SkippedItem;
@@ -631,22 +586,6 @@ class ArchiveWriter {
     }
   }
 }
-
-/** Why one file could not be written, where the others still can; `null` for any other error. */
-function toSkipped(key: FileKey, error: unknown): SkippedItem | null {
-  if (!(error instanceof MemoryError) || !OF_ONE_FILE.has(error.code)) return null;
-  const masked = isPathRefused(error) ? error.details?.['path'] : undefined;
-  const item = typeof masked === 'string' ? masked : toPhysicalPath(key);
-  return { item, reason: error.message };
-}
-
-const OF_ONE_FILE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CONTENT_REFUSED',
-  'INVALID_CONTENT',
-  'INVALID_PATH',
-  'PAYLOAD_TOO_LARGE',
-  'QUOTA_EXCEEDED',
-]);
 
 /** Waits for all writes of a batch before the first error ends the import. */
 function throwFirst(outcomes: readonly PromiseSettledResult<unknown>[]): void {

@@ -13,13 +13,16 @@ const HOST = '127.0.0.1';
 
 /**
  * Lets `work` call the admin API: that of the server that has the database open, or else that of a
- * service which this process runs meanwhile. So a command does what the route does.
+ * service which this process runs meanwhile. So a command does what the route does. With `mayCreate`, there need
+ * be no database yet.
  */
 export async function withAdminApi<T>(
   loaded: LoadedConfig,
   work: (api: RunningServer) => Promise<T>,
+  { mayCreate }: { mayCreate?: boolean } = {},
 ): Promise<T> {
   return await workOnMemory<T>(loaded, {
+    ...(mayCreate === undefined ? {} : { mayCreate }),
     there: work,
     async here(config) {
       const adminSecret = randomBytes(32).toString('base64url');

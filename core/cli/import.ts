@@ -4,14 +4,15 @@ import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { compress } from '../archive/export.ts';
 import { packFolder } from '../archive/folder.ts';
+import { ConfigError } from '../config/error.ts';
 import { loadConfig } from '../config/index.ts';
-import type { ImportedFile, ImportFormat, OnExisting, SkippedItem } from '../contracts/admin.ts';
+import type { ImportFormat, OnExisting } from '../contracts/admin.ts';
 import { makeTemporaryFolder } from '../maintenance/temporary-folders.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { carryMemory, reportFolder } from './memory-carrier.ts';
-import { createProgress } from './running-server.ts';
-import { writeOutput } from './streams.ts';
+import { importStores } from './import-stores.ts';
+import { reportImport, toPlainLine } from './report-import.ts';
 
 const ON_EXISTING: Readonly<Record<string, OnExisting>> = {
   refuse: 'refuse',
@@ -19,6 +20,8 @@ const ON_EXISTING: Readonly<Record<string, OnExisting>> = {
   'new-versions': 'new_versions',
 };
 
+/** What is read from a service. */
+const STORES = 'memory-stores';
 /** What `--from` takes. */
 const FROM: ReadonlySet<string> = new Set<ImportFormat>([
   'archive',
@@ -27,6 +30,7 @@ const FROM: ReadonlySet<string> = new Set<ImportFormat>([
   'letta',
   'server-memory',
   'basic-memory',
+  STORES,
 ]);
 /** Formats that are a folder. */
 const FOLDERS: ReadonlySet<string> = new Set(['markdown', 'basic-memory']);
@@ -38,11 +42,12 @@ const FOLDERS: ReadonlySet<string> = new Set(['markdown', 'basic-memory']);
 export const importCommand: Command = {
   summary: 'Import an archive of the export, a folder of text files, or memory of another program.',
   argument: 'file|folder',
+  isArgumentOptional: true,
   flags: {
     from: {
       value: 'format',
       summary:
-        'archive, markdown, mem0, letta, server-memory, basic-memory; else found by the content.',
+        'archive, markdown, mem0, letta, server-memory, basic-memory, memory-stores; else found.',
     },
     user: {
       value: 'userId',
@@ -52,6 +57,16 @@ export const importCommand: Command = {
     'on-existing': {
       value: 'how',
       summary: 'For files with another content: refuse (default), skip, new-versions.',
+    },
+    url: { value: 'address', summary: 'Of memory-stores: where the stores are.' },
+    key: {
+      value: 'key',
+      summary: 'Of memory-stores: a key for them; better in ANTHROPIC_API_KEY.',
+    },
+    store: { value: 'id', summary: 'Of memory-stores: only this one.' },
+    space: {
+      value: 'spaceId',
+      summary: 'Of memory-stores: into this space; default: the store’s id.',
     },
   },
   run,
@@ -67,12 +82,23 @@ async function run(context: CommandContext): Promise<void> {
   if (onExisting === undefined) {
     throw new StartError(`--on-existing is one of ${Object.keys(ON_EXISTING).join(', ')}.`);
   }
-  const found = await stat(source).catch(() => null);
-  if (found === null) throw new StartError(`There is nothing at ${source}.`);
   const from = context.flags.get('from');
   if (from !== undefined && !FROM.has(from)) {
     throw new StartError(`--from is one of ${[...FROM].join(', ')}.`);
   }
+  const ofStores = ['url', 'key', 'store', 'space'].filter((name) => context.flags.has(name));
+  if (from === STORES) {
+    if (context.argument !== null || userId !== null) {
+      throw new StartError(`${STORES} takes --url, and no file and no --user.`);
+    }
+    return await importStores(context, { onExisting, dryRun });
+  }
+  if (ofStores.length > 0) throw new StartError(`--${ofStores[0]} goes with --from=${STORES}.`);
+  if (context.argument === null) {
+    throw new ConfigError(null, 'import needs a file|folder: memory-service import <file|folder>.');
+  }
+  const found = await stat(source).catch(() => null);
+  if (found === null) throw new StartError(`There is nothing at ${source}.`);
   const isFolder = found.isDirectory();
   if (from !== undefined && FOLDERS.has(from) !== isFolder) {
     const candidates = isFolder ? await nameExports(source) : '';
@@ -88,7 +114,6 @@ async function run(context: CommandContext): Promise<void> {
     const packed = isFolder ? await pack(source, { directory: folder.path, userId }) : null;
     const file = packed?.file ?? source;
     await carryMemory(loaded, { mayCreate: true }, async (carrier) => {
-      const progress = createProgress('files');
       const imported = await carrier.import(file, {
         onExisting,
         dryRun,
@@ -98,105 +123,18 @@ async function run(context: CommandContext): Promise<void> {
         // A packed folder says it itself.
         userId: isFolder ? null : userId,
       });
-      const skips = createSkipReport();
-      const others = new Map<string, number>();
-      let files = 0;
-      let masked = 0;
-      let next = await imported.next();
-      for (; next.done !== true; next = await imported.next()) {
-        if ('reason' in next.value) {
-          process.exitCode = 1;
-          skips.add(next.value);
-          continue;
-        }
-        files += 1;
-        const [, owner] = /^users\/([^/]+)\//.exec(next.value.path) ?? [];
-        if (owner !== undefined && owner !== userId)
-          others.set(owner, (others.get(owner) ?? 0) + 1);
-        progress(files, null);
-        if (next.value.masked !== undefined) {
-          masked += 1;
-          if (masked <= MOST_MASKED) reportMasked(next.value);
-        }
-        if (dryRun) writeOutput(`${next.value.outcome.padEnd(10)}${next.value.path}\n`);
-      }
-      skips.end();
-      if (masked > MOST_MASKED) {
-        process.stderr.write(`  masked in ${masked - MOST_MASKED} more files\n`);
-      }
-      const { restored, created, updated, unchanged, skipped, source } = next.value;
-      writeOutput(
-        `${dryRun ? 'Would import' : 'Imported'} ${restored + created + updated} files:` +
-          ` ${restored} restored with their history, ${created} created, ${updated} updated;` +
-          ` ${unchanged} unchanged, ${skipped} skipped.\n`,
-      );
-      if (packed !== null && packed.normalised > 0) {
-        writeOutput(
-          `${packed.normalised} of them had names in another Unicode form (NFD, as a Mac may write), which became NFC.\n`,
-        );
-      }
-      if (source === undefined) return;
-      writeOutput(
-        `Of ${source.items} items of ${source.from}, ${source.written} are in these files; ${source.skipped} were skipped.\n`,
-      );
-      if (userId === null || others.size === 0) return;
-      const names = [...others].slice(0, MOST_USERS).map(([id, count]) => `${id} (${count})`);
-      const more = others.size > MOST_USERS ? ` and ${others.size - MOST_USERS} more` : '';
-      writeOutput(
-        `It names other users than ${userId} itself. Their files are in their own memory: ${names.join(', ')}${more}.\n`,
-      );
+      await reportImport(imported, { dryRun, userId, normalised: packed?.normalised ?? 0 });
     });
   } finally {
     await folder.remove();
   }
 }
 
-/** Users whom an export names that are named by the command. */
-const MOST_USERS = 20;
-/** Skipped items that are named one by one; of the others, there is a count for each reason. */
-const MOST_SKIPPED = 200;
-const MOST_REASONS = 20;
-
-/** Files with something masked that are named one by one. */
-const MOST_MASKED = 200;
-
-/** Names the lines of a file in which screening masked something, on standard error. */
-function reportMasked({ path, masked = [] }: ImportedFile): void {
-  const lines = masked.map(({ line, kind }) => `line ${line} (${kind})`).join(', ');
-  process.stderr.write(`  masked ${toPlain(path)}: ${lines}\n`);
-}
-
-/** Names skipped items on standard error. */
-function createSkipReport(): { add(item: SkippedItem): void; end(): void } {
-  let named = 0;
-  const counts = new Map<string, number>();
-  return {
-    add({ item, reason }) {
-      named += 1;
-      if (named <= MOST_SKIPPED) {
-        process.stderr.write(`  skipped ${toPlain(item)}: ${toPlain(reason)}\n`);
-        return;
-      }
-      const isKnown = counts.has(reason) || counts.size < MOST_REASONS;
-      const key = isKnown ? reason : 'Other reasons.';
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    },
-    end() {
-      for (const [reason, count] of counts) {
-        process.stderr.write(`  skipped ${count} more: ${toPlain(reason)}\n`);
-      }
-    },
-  };
-}
-
-/** Without what a terminal obeys: a path in an archive may have any character. */
-const toPlain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
-
 /** The files in a folder that look like exports. */
 async function nameExports(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => /\.(?:json|jsonl|ndjson|af)$/i.test(name));
   if (names.length === 0) return '';
-  return ` Import its files one by one: ${names.sort().slice(0, 5).map(toPlain).join(', ')}${names.length > 5 ? ', …' : ''}.`;
+  return ` Import its files one by one: ${names.sort().slice(0, 5).map(toPlainLine).join(', ')}${names.length > 5 ? ', …' : ''}.`;
 }
 
 /** Packs a folder, and counts the names that got another Unicode form. */

@@ -96,7 +96,7 @@ function carryThere(server: RunningServer): MemoryCarrier {
     },
     async import(file, { onExisting, dryRun, from = null, userId = null }) {
       const query = toQuery({ onExisting, dryRun: String(dryRun), from, userId });
-      return readLines(await server.stream('POST', `import?${query}`, createReadStream(file)));
+      return importLines(await server.stream('POST', `import?${query}`, createReadStream(file)));
     },
     async mark(scope) {
       const list = (path: string, filter: Record<string, string | null>) => {
@@ -125,7 +125,7 @@ function toMark(pages: readonly { items: readonly { id: string }[] }[]): string 
 }
 
 /** The lines of an import's answer. */
-async function* readLines(answer: Readable): Imported {
+export async function* importLines(answer: Readable): Imported {
   for await (const line of createInterface({ input: answer, crlfDelay: Infinity })) {
     const value = parseForeignJson(line) as
       ImportedFile | SkippedItem | { summary: ImportSummary } | { error: ErrorBody };

@@ -4,7 +4,8 @@ import { invalidField, MemoryError } from '../errors.ts';
 import type { Attempt } from './agent-attempt.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
-import { deletion, type Draft } from './draft.ts';
+import { moveFile } from './move-file.ts';
+import { deletion } from './draft.ts';
 import { applyPatch } from './patch.ts';
 import { toOwner, toVirtualPath } from './paths.ts';
 
@@ -92,7 +93,10 @@ export function createAgentWrites(
         if (isInSpace && from.scope !== to.scope) {
           throw invalidField('/to', 'must be in the same space as from', 'to');
         }
-        return commit(writeOf(call, [from, to]), (draft) => moveFile(draft, { from, to }, args));
+        return commit(writeOf(call, [from, to]), (draft) => {
+          const { version, revisionId } = moveFile(draft, { ...args, from, to });
+          return { from: toVirtualPath(from), to: toVirtualPath(to), version, revisionId };
+        });
       }),
 
     async writeAll(change, toResult, call) {
@@ -118,24 +122,6 @@ export function createAgentWrites(
       });
     },
   };
-}
-
-function moveFile(
-  draft: Draft,
-  { from, to }: { from: FileKey; to: FileKey },
-  args: Parameters<FileService['move']>[0],
-): Awaited<ReturnType<FileService['move']>> {
-  const { content, size, lines, hash } = draft.required(from);
-  draft.expectVersion(from, args.ifVersion);
-  draft.expectVersion(to, 0);
-  const reason = checkReason(args.reason);
-  // Removes the source first, so that a move inside a full scope stays within its quota.
-  const left = draft.put(from, deletion('move', reason));
-  const facts = { size, lines, hash };
-  const arrived = draft.put(to, { content, facts, action: 'move', reason });
-  draft.pair(left.revisionId, arrived.revisionId);
-  const { version, revisionId } = arrived;
-  return { from: toVirtualPath(from), to: toVirtualPath(to), version, revisionId };
 }
 
 function writeOf(call: ToolCall, keys: readonly FileKey[]) {

@@ -52,6 +52,8 @@ export interface FileChange {
   reason: string | null;
   /** The content before it as the history will have it, where a redaction replaces that, too. */
   before?: string;
+  /** What a move brings along: screening looks at what is new in it. */
+  moved?: string;
   /** Set for what this service exported: a secret in it is flagged only. */
   isOwnExport?: boolean;
   /** What a revert takes back: see `RevisionRecord`. */
@@ -260,17 +262,18 @@ export class Draft {
     if (!SCREENED.has(change.action) || change.isOwnExport === true) return { change };
     const reason =
       change.reason === null ? null : this.#screening.admitText(change.reason, 'reason').content;
-    // A deletion brings no text but its reason, and a move only its new path.
+    // A deletion brings no text but its reason.
     if (change.content === null) return { change: { ...change, reason } };
     const known = before?.content ?? null;
     if (known === null) {
       const { scope } = key;
       this.#screening.admitPath(key.path, (path) => this.#toPath({ scope, path }));
     }
-    if (change.action === 'move') return { change: { ...change, reason } };
+    // A move mostly brings only its new path.
+    if (change.content === change.moved) return { change: { ...change, reason } };
     const path = this.#toPath(key);
     const { content, masked } = this.#screening.admit({
-      before: known,
+      before: change.moved ?? known,
       content: change.content,
       path,
     });

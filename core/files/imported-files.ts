@@ -6,7 +6,8 @@ import { noTrace } from '../telemetry/tracer.ts';
 import { IMPORT_ACTOR } from './service-actors.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
-import { type AdoptedChain, type Draft, NO_TOOL_CALL } from './draft.ts';
+import { type AdoptedChain, deletion, type Draft, NO_TOOL_CALL } from './draft.ts';
+import { moveFile } from './move-file.ts';
 import { toPhysicalPath } from './paths.ts';
 
 /** The parts of a file that an import compares; `null` for a file that there never was. */
@@ -45,6 +46,18 @@ export interface FileToImport {
   chain: AdoptedChain | null;
 }
 
+/** A version of a hosted memory to import. */
+export interface VersionToImport {
+  key: FileKey;
+  /** Where the memory was before; `key` where it stays. */
+  from: FileKey;
+  /** `null` for its deletion. */
+  content: string | null;
+  reason: string;
+  /** The newest revision that the file must have; `null`: it must not exist. */
+  expected: string | null;
+}
+
 /** Options of one write of an import. */
 export interface ImportOptions {
   traceId: string | null;
@@ -77,6 +90,14 @@ export interface ImportedFiles {
     file: FileToImport,
     options: ImportOptions,
   ): Promise<Pick<ImportedFile, 'outcome' | 'masked'>>;
+  /**
+   * Imports a version of a hosted memory in one transaction; `null` where somebody else has changed the file,
+   * or stands at its path. Returns the newest revision of the file, `null` if it does not exist.
+   */
+  importVersion(
+    version: VersionToImport,
+    options: ImportOptions,
+  ): Promise<(Pick<ImportedFile, 'masked'> & { revisionId: string | null }) | null>;
   /** Adds what an archive has of the pruned revisions of a scope in which `key` was restored. */
   importPruned(
     key: FileKey,
@@ -174,6 +195,25 @@ export function createImportedFiles(
           if (masked !== undefined) return { outcome, masked };
         }
         return { outcome: outcome === 'older' ? 'restored' : outcome };
+      });
+    },
+
+    async importVersion({ key, from, content, reason, expected }, options) {
+      const isMove = from.path !== key.path;
+      const facts = content === null ? null : checkContent(content, limits.maxFileBytes);
+      return await write(isMove ? [from, key] : [key], options, (draft) => {
+        const present = draft.existing(from);
+        if ((present?.latestRevisionId ?? null) !== expected) return null;
+        if (content === null || facts === null) {
+          if (present !== null) draft.put(from, deletion('delete', reason));
+          return { revisionId: null };
+        }
+        if (isMove && draft.existing(key) !== null) return null;
+        const { revisionId, masked } =
+          isMove && present !== null
+            ? moveFile(draft, { from, to: key, content: { text: content, facts }, reason })
+            : draft.put(key, { content, facts, action: 'write', reason });
+        return masked === undefined ? { revisionId } : { revisionId, masked };
       });
     },
 

@@ -12,6 +12,7 @@ import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
 import { deletion, type Draft } from './draft.ts';
 import { lineageOf } from './lineage.ts';
+import { moveFile } from './move-file.ts';
 import { homeOf, parsePhysicalPath, toPhysicalPath, toScope } from './paths.ts';
 
 /** How often a write looks again for a file that moves meanwhile. */
@@ -109,15 +110,9 @@ function createWrites(
         }
         const key: FileKey = { scope: target.scope, path: target.path };
         if (draft.existing(key) !== null) throw isTaken(key);
-        const { size, lines, hash } = file;
-        const left = draft.put(file, deletion('move', null));
-        const arrived = draft.put(key, {
-          content: content ?? file.content,
-          facts: facts ?? { size, lines, hash },
-          action: 'move',
-          reason: null,
-        });
-        draft.pair(left.revisionId, arrived.revisionId);
+        const changed =
+          content === undefined || facts === null ? undefined : { text: content, facts };
+        moveFile(draft, { from: file, to: key, content: changed });
         return key;
       });
     },

@@ -202,13 +202,13 @@ export type OnExisting = Static<typeof OnExisting>;
 const ForeignName = Type.Enum(['mem0', 'letta', 'server-memory', 'basic-memory']);
 export type ForeignName = Static<typeof ForeignName>;
 
-const ImportFormat = Type.Enum(['archive', 'markdown', ...ForeignName.enum], {
+const ImportFormat = Type.Enum(['archive', 'markdown', ...ForeignName.enum, 'memory-stores'], {
   description:
-    'What the body is; by default found by its content. archive: of the export. markdown, basic-memory: a folder, packed by the command. mem0, letta: JSON. server-memory: its memory.jsonl.',
+    'What the body is; by default found by its content. archive: of the export. markdown, basic-memory: a folder, packed by the command. mem0, letta: JSON. server-memory: its memory.jsonl. memory-stores: the versions of a hosted store, as the command sends them.',
 });
 
 /** What an import takes item by item: a folder of text files, or an export of another program. */
-const SourceName = Type.Enum(['markdown', ...ForeignName.enum]);
+const SourceName = Type.Enum(['markdown', ...ForeignName.enum, 'memory-stores']);
 export type SourceName = Static<typeof SourceName>;
 
 /** What an import reads. */
@@ -267,3 +267,25 @@ export const ImportSummary = strictObject({
   ),
 });
 export type ImportSummary = Static<typeof ImportSummary>;
+
+/** An id of a hosted store, of a memory or of a version. */
+const wireId = Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$' });
+
+/** The first line of the versions of a hosted store: into which space they go. */
+export const StoreHead = strictObject({
+  format: Type.Literal('memory-stores'),
+  version: Type.Literal(1),
+  spaceId: Type.String(),
+});
+export type StoreHead = Static<typeof StoreHead>;
+
+/** A further line: a version of a memory, the oldest one of the store first. */
+export const StoreVersion = strictObject({
+  id: wireId,
+  memoryId: wireId,
+  at: timeSchema,
+  operation: Type.Enum(['created', 'modified', 'deleted']),
+  path: nullable(Type.String(), { description: 'null for a redacted version.' }),
+  content: nullable(Type.String(), { description: 'null for a deletion, and where redacted.' }),
+});
+export type StoreVersion = Static<typeof StoreVersion>;

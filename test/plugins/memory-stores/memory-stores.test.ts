@@ -151,6 +151,22 @@ describe('stores', () => {
 });
 
 describe('memories', () => {
+  it('are screened also where an update brings a new path and a new content', async () => {
+    const { client } = await serveStores({ screen: { secrets: 'refuse' } });
+    const { memoryStores } = client.beta;
+    const store = await memoryStores.create({ name: 'Keys' });
+    const { id } = await memoryStores.memories.create(store.id, { path: '/a.md', content: 'a\n' });
+    const at = { memory_store_id: store.id };
+    const content = 'key AKIAIOSFODNN7EXAMPLE\n';
+    expect(
+      await refusal(memoryStores.memories.update(id, { ...at, path: '/b.md', content })),
+    ).toMatchObject({ status: 400, message: expect.stringContaining('AWS access key') });
+    expect(await memoryStores.memories.retrieve(id, at)).toMatchObject({
+      path: '/a.md',
+      content: 'a\n',
+    });
+  });
+
   it('are created, read, changed, moved and deleted, under one id', async () => {
     const { memories, store, at, create } = await openStore();
     const made = await create('/projects/a.md', 'one\n');
