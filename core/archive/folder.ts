@@ -14,7 +14,7 @@ import { ARCHIVE_LIMITS, type ArchivedFile, compareKeys, type OlderRevisions } f
 import { findReserved, findUnsafeName } from './unsafe-names.ts';
 
 /** A folder for files on their way to their places. */
-const PARTIAL = '.memory-service.partial';
+export const PARTIAL = '.memory-service.partial';
 
 /** A file that is not carried over. */
 export interface LeftOut {
@@ -34,14 +34,17 @@ export interface FolderOptions {
   onFile(done: number): void;
 }
 
-/** Whether an export may write here: a new or empty folder, or one that an export wrote before. */
+/**
+ * Whether an export may write here: a new or empty folder, or one that an export wrote before. A mounted
+ * folder is neither.
+ */
 export async function isExportFolder(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
   if (!names.includes(EXPORT_MARKER)) return names.length === 0;
-  return (await readMarker(folder)).format !== 'git';
+  return !['git', 'mount'].includes(String((await readMarker(folder)).format));
 }
 
 /**
@@ -187,7 +190,7 @@ const OBSTACLES: Readonly<Record<string, string>> = {
 };
 
 /** The folder above a path that is a link; `null` if none is. */
-async function findLink(folder: string, path: string): Promise<string | null> {
+export async function findLink(folder: string, path: string): Promise<string | null> {
   for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
     const found = await lstat(join(folder, parent)).catch(() => null);
     if (found?.isSymbolicLink() === true) return parent;
@@ -370,7 +373,8 @@ async function removeFile(folder: string, path: string): Promise<void> {
   await removeEmptyFolders(folder, path);
 }
 
-async function removeEmptyFolders(folder: string, path: string): Promise<void> {
+/** Removes the folders above a path that are empty. */
+export async function removeEmptyFolders(folder: string, path: string): Promise<void> {
   for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
     try {
       await rmdir(join(folder, parent));

@@ -12,7 +12,7 @@ import type { Command, CommandContext } from './command.ts';
 import { explainFailure, StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
 import { workOnMemory } from './open-memory.ts';
-import { callAdminApi, createProgress, type RunningServer } from './running-server.ts';
+import { callUrl, createProgress, type RunningServer } from './running-server.ts';
 import { writeOutput } from './streams.ts';
 
 const FILES = ['memory.checks.yaml', 'memory.checks.yml', 'memory.checks.json'];
@@ -122,12 +122,7 @@ async function runOn(context: CommandContext, file: object): Promise<CheckRun> {
       here: (config) => onCore(loaded, config, (core) => runHere(core, file)),
     });
   }
-  const secret = loaded.values.adminSecret;
-  if (secret === null) throw new StartError('--url needs SERVICE_ADMIN_SECRET.');
-  if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw new StartError(`--url is an address like https://memory.example.com, not ${url}.`);
-  }
-  return await ask(callAdminApi(url.endsWith('/') ? url.slice(0, -1) : url, secret));
+  return await ask(callUrl(url, loaded));
 }
 
 function runHere(core: Core, file: object): Promise<CheckRun> {

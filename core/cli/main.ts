@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   copy: async () => (await import('./copy.ts')).copy,
   export: async () => (await import('./export.ts')).exportCommand,
   import: async () => (await import('./import.ts')).importCommand,
+  mount: async () => (await import('./mount.ts')).mount,
   check: async () => (await import('./check.ts')).check,
   verify: async () => (await import('./verify.ts')).verify,
   freeze: async () => (await import('./freeze.ts')).freeze,

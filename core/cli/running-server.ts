@@ -15,17 +15,34 @@ const STEP_MS = 1_000;
 /** Reports progress; `total` is `null` if it is unknown. */
 type Progress = (done: number, total: number | null) => void;
 
+/** An answer of the admin API that is not 2xx, or none. */
+export class AdminApiError extends StartError {
+  /** `null` where there was no answer. */
+  readonly status: number | null;
+  /** `null` where the body is not one of the service. */
+  readonly code: string | null;
+
+  constructor(
+    message: string,
+    { status, error, cause }: { status: number | null; error?: ErrorBody; cause?: unknown },
+  ) {
+    super(message, cause === undefined ? {} : { cause });
+    this.status = status;
+    this.code = error?.code ?? null;
+  }
+}
+
 /** The admin API of the server that has the database open. */
 export interface RunningServer {
   /**
-   * Throws a `StartError` if the answer is not 2xx. With `ifVersion` the request is carried out only
+   * Throws an {@link AdminApiError} if the answer is not 2xx, or if there is none. With `ifVersion` the request is carried out only
    * while the file is at that version; 0: only while it does not exist.
    */
   ask<T>(
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     path: string,
     body?: object,
-    options?: { ifVersion?: number | undefined },
+    options?: { ifVersion?: number | undefined; signal?: AbortSignal | undefined },
   ): Promise<T>;
   /**
    * Sends a request whose body or answer is a stream. Throws a `StartError` with the server's message
@@ -48,6 +65,16 @@ export async function talkToServer(
   return callAdminApi(address, secret);
 }
 
+/** The admin API at the address of `--url`. Throws a `StartError` for none, or without a secret. */
+export function callUrl(url: string, { values }: LoadedConfig): RunningServer {
+  const { adminSecret: secret } = values;
+  if (secret === null) throw new StartError('--url needs SERVICE_ADMIN_SECRET.');
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new StartError(`--url is an address like https://memory.example.com, not ${url}.`);
+  }
+  return callAdminApi(url.endsWith('/') ? url.slice(0, -1) : url, secret);
+}
+
 /** The admin API at an address. */
 export function callAdminApi(address: string, secret: string): RunningServer {
   async function send(
@@ -61,30 +88,36 @@ export function callAdminApi(address: string, secret: string): RunningServer {
       ...request,
     }).catch((error: unknown) => {
       const reason = error instanceof Error ? String(error.cause ?? error.message) : String(error);
-      throw new StartError(`The server at ${address} did not answer: ${reason}`, { cause: error });
+      const message = `The server at ${address} did not answer: ${reason}`;
+      throw new AdminApiError(message, { status: null, cause: error });
     });
     if (answer.ok) return answer;
     const said = (await readJson(answer).catch(() => null)) as { error?: ErrorBody } | null;
     if (answer.status !== 401 && said?.error !== undefined) {
       const wait = answer.headers.get('retry-after');
-      throw new StartError(
+      throw new AdminApiError(
         wait === null ? said.error.message : `${said.error.message} Try again in ${wait} s.`,
+        { status: answer.status, error: said.error },
       );
     }
-    throw new StartError(
+    throw new AdminApiError(
       `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: ${
         answer.status === 401
           ? 'is SERVICE_ADMIN_SECRET the one that it was started with?'
           : 'its log says why, or it is of another version.'
       }`,
+      { status: answer.status },
     );
   }
 
   async function ask<T>(
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     path: string,
     body?: object,
-    { ifVersion }: { ifVersion?: number | undefined } = {},
+    {
+      ifVersion,
+      signal,
+    }: { ifVersion?: number | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<T> {
     const precondition =
       ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
@@ -93,7 +126,11 @@ export function callAdminApi(address: string, secret: string): RunningServer {
       ...(ifVersion === undefined ? {} : precondition),
     };
     const request = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await send(method, path, { ...request, headers });
+    const answer = await send(method, path, {
+      ...request,
+      headers,
+      ...(signal === undefined ? {} : { signal }),
+    });
     return (await readJson(answer)) as T;
   }
 

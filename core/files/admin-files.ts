@@ -4,7 +4,7 @@ import type { FileKey } from '../contracts/records.ts';
 import type { Guard } from '../contracts/storage.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { MemoryError } from '../errors.ts';
-import { OPERATOR_ACTOR } from './service-actors.ts';
+import { type FOLDER_ACTOR, OPERATOR_ACTOR } from './service-actors.ts';
 import type { Commit, CommitDependencies, PastChange, WrittenRun } from './commit.ts';
 import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';
@@ -36,20 +36,24 @@ export interface Restoration {
   reverts?: string | undefined;
 }
 
+/** What a change of one file says beside its content. */
+interface AdminChange {
+  reason?: string | undefined;
+  ifVersion?: number | undefined;
+  /** `folder` for a mounted folder, whose writes a freeze stops. Default: the operator. */
+  actor?: typeof FOLDER_ACTOR | undefined;
+}
+
 /** The admin's changes of memory files. Each leaves an audit row. */
 export interface AdminFiles {
   /** Writes a file. `ifVersion` 0: the file must not exist. */
   put(
     physicalPath: unknown,
-    change: { content: string; reason?: string | undefined; ifVersion?: number | undefined },
+    change: AdminChange & { content: string },
     caller: AuditCaller,
   ): Promise<AdminWritten>;
   /** Deletes a file. */
-  delete(
-    physicalPath: unknown,
-    change: { reason?: string | undefined; ifVersion?: number | undefined },
-    caller: AuditCaller,
-  ): Promise<AdminWritten>;
+  delete(physicalPath: unknown, change: AdminChange, caller: AuditCaller): Promise<AdminWritten>;
   /** Restores earlier contents in one transaction, as revisions with the action `revert`. */
   restore(
     restorations: readonly Restoration[],
@@ -103,7 +107,8 @@ export function createAdminFiles(
     async put(physicalPath, change, caller) {
       const key = parsePhysicalPath(physicalPath);
       const facts = checkContent(change.content, limits.maxFileBytes);
-      return commit(adminWrite([key], { ...caller, ...toAction('write', key) }), (draft) => {
+      const asked = { ...caller, ...toAction('write', key), actor: change.actor };
+      return commit(adminWrite([key], asked), (draft) => {
         draft.expectVersion(key, change.ifVersion);
         const reason = checkReason(change.reason);
         const { content } = change;
@@ -113,7 +118,8 @@ export function createAdminFiles(
 
     async delete(physicalPath, change, caller) {
       const key = parsePhysicalPath(physicalPath);
-      return commit(adminWrite([key], { ...caller, ...toAction('delete', key) }), (draft) => {
+      const asked = { ...caller, ...toAction('delete', key), actor: change.actor };
+      return commit(adminWrite([key], asked), (draft) => {
         draft.required(key);
         draft.expectVersion(key, change.ifVersion);
         return { key, ...draft.put(key, deletion('delete', checkReason(change.reason))) };
@@ -175,22 +181,26 @@ export function createAdminFiles(
       traceId,
       action,
       target,
-      details: more,
+      details: given,
       knownErasure,
+      actor,
     }: AuditCaller & {
       action: string;
       target: string;
+      actor?: AdminChange['actor'];
       details?: object | undefined;
       knownErasure?: number | undefined;
     },
   ) {
     const trace = noTrace(traceId, knownErasure);
-    const caller = { ...NO_TOOL_CALL, actor: OPERATOR_ACTOR, operator, trace };
+    const caller = { ...NO_TOOL_CALL, actor: actor ?? OPERATOR_ACTOR, operator, trace };
+    const more = { ...given, ...(actor !== undefined && { actor }) };
     const audit = (result: R) => {
       const details = { ...more, written: toAuditDetails(result) };
       return toAuditRecord(ids, { action, target, details, operator, address, traceId });
     };
-    return { keys, caller, toPath: toPhysicalPath, audit, isOperators: true };
+    // Nobody decides on each change of a folder.
+    return { keys, caller, toPath: toPhysicalPath, audit, isOperators: actor === undefined };
   }
 }
 

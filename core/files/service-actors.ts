@@ -2,6 +2,8 @@
 export const OPERATOR_ACTOR = 'admin';
 /** The actor of what an import writes. */
 export const IMPORT_ACTOR = 'import';
+/** The actor of what a mounted folder writes, for the operator who mounts it. */
+export const FOLDER_ACTOR = 'folder';
 /** The actor of the questions of checks. They leave no access row. */
 export const CHECK_ACTOR = 'check';
 
@@ -12,6 +14,7 @@ export const SERVICE_ACTORS: ReadonlySet<string> = new Set([
   'filing-agent',
   IMPORT_ACTOR,
   'playground',
+  FOLDER_ACTOR,
   CHECK_ACTOR,
 ]);
 

@@ -54,7 +54,7 @@ export async function removeLeftovers(): Promise<void> {
   for (const { name, path, touchedAt } of await listFolders()) {
     const age = Date.now() - touchedAt;
     const owner = NAME.exec(name)?.[1];
-    if (owner === undefined ? age < STALE_BEFORE_MS : !isGone(owner, age)) continue;
+    if (owner === undefined ? age < STALE_BEFORE_MS : !isOwnerGone(owner, age)) continue;
     // Another process may be removing it, too; what can't be removed is still listed.
     await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
@@ -72,7 +72,7 @@ export async function preparePartial(target: string): Promise<string> {
     const path = join(parent, name);
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() !== true || !isOwn(stats)) continue;
-    if (!isGone(name.slice(prefix.length), Date.now() - stats.mtimeMs)) continue;
+    if (!isOwnerGone(name.slice(prefix.length), Date.now() - stats.mtimeMs)) continue;
     await rm(path, { force: true }).catch(() => undefined);
   }
   return join(parent, `${prefix}${ownerName()}`);
@@ -111,12 +111,12 @@ function isOwn({ uid }: { uid: number }): boolean {
 }
 
 /** This process, in a name. */
-function ownerName(): string {
+export function ownerName(): string {
   return [PLACE, process.pid, readStart(process.pid) ?? 0].join('-');
 }
 
 /** Whether the process of that name is gone. `age`: milliseconds since it touched the file. */
-function isGone(owner: string, age: number): boolean {
+export function isOwnerGone(owner: string, age: number): boolean {
   const [, place, pid, start] = OWNER.exec(owner) ?? [];
   if (place === undefined) return false;
   if (place !== PLACE) return age > STALE_MS;

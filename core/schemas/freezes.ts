@@ -17,7 +17,7 @@ export const FreezeRequest = strictObject({
       minLength: 1,
       maxLength: 64,
       description:
-        'Writes by this actor, for any user. Also one of the service’s own: dream-agent, filing-agent, import, playground.',
+        'Writes by this actor, for any user. Also one of the service’s own: dream-agent, filing-agent, folder, import, playground.',
     }),
   ),
   keyId: Type.Optional(

@@ -31,7 +31,9 @@ export const AdminRevision = strictObject({
   action: RevisionAction,
   actor: Type.String(),
   operator: nullable(
-    text('The operator who wrote it, with the actor admin; null for others and in older rows.'),
+    text(
+      'The operator who wrote it, with the actor admin or folder; null for others and in older rows.',
+    ),
   ),
   reason: nullable(Type.String()),
   tool: nullable(Type.String()),

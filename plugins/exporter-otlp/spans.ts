@@ -99,7 +99,15 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Actors that the service names. Callers choose the names of others. */
-const ACTORS = new Set(['agent', 'admin', 'dream-agent', 'filing-agent', 'import', 'playground']);
+const ACTORS = new Set([
+  'agent',
+  'admin',
+  'dream-agent',
+  'filing-agent',
+  'folder',
+  'import',
+  'playground',
+]);
 
 function nameOf({ kind, attributes }: SpanRecord, tool: string | null): string {
   const operation = OPERATIONS[kind];

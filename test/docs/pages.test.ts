@@ -34,7 +34,14 @@ const anchorsOf = (page: string) =>
   [...wordsOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => toAnchor(heading));
 
 /** Variables that other programs read, too. */
-const OF_OTHERS = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY', 'SQLITE_TMPDIR'];
+const OF_OTHERS = [
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'SQLITE_TMPDIR',
+  'XDG_STATE_HOME',
+];
 
 describe.each(pages)('%s', (page) => {
   it('has one title, and it comes first', () => {

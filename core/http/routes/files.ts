@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { readAfterWrite } from '../../errors.ts';
 import { fileNotFound } from '../../files/paths.ts';
+import { FOLDER_ACTOR } from '../../files/service-actors.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import {
   AdminDeleteAnswer,
@@ -18,10 +19,19 @@ import type { Core } from '../../service.ts';
 import { reasonSchema } from '../../schemas/memory-tools/parts.ts';
 import { ifVersionOf, matchesTag, toVersionTag, withPrecondition } from '../precondition.ts';
 
+const actor = Type.Optional(
+  Type.Literal(FOLDER_ACTOR, {
+    description: 'Set by a mounted folder: the actor of the revision. A freeze stops the write.',
+  }),
+);
+
 const PutBody = strictObject({
   content: Type.String({ description: 'The whole new content.' }),
   reason: Type.Optional(reasonSchema),
+  actor,
 });
+
+const DeleteQuery = strictObject({ actor });
 
 /** Memory files, by physical path. */
 export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefinition[] {
@@ -64,7 +74,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       role: 'operator',
       summary: 'Write a memory file',
       description:
-        'Replaces or creates the file as a revision with the actor admin. With If-Match: "<version>" (or several, or *) or If-None-Match: * only if it is still so; without either the last write wins.',
+        'Replaces or creates the file as a revision with the actor admin, or folder. With If-Match: "<version>" (or several, or *) or If-None-Match: * only if it is still so; without either the last write wins.',
       bodySchema: PutBody,
       resultSchema: AdminPutAnswer,
       errorCodes: [
@@ -75,6 +85,9 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
         'PAYLOAD_TOO_LARGE',
         'QUOTA_EXCEEDED',
         'CONTENT_REFUSED',
+        'WRITES_FROZEN',
+        'READ_ONLY_SCOPE',
+        'PATH_CONFLICT',
       ],
       async handle(request) {
         const path = request.params['path'];
@@ -96,6 +109,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       role: 'operator',
       summary: 'Delete a memory file',
       description: 'A deletion is a revision too, and can be reverted. Takes If-Match.',
+      querySchema: DeleteQuery,
       resultSchema: AdminDeleteAnswer,
       errorCodes: [
         'INVALID_PATH',
@@ -103,6 +117,8 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
         'FILE_NOT_FOUND',
         'VERSION_CONFLICT',
         'CONTENT_REFUSED',
+        'WRITES_FROZEN',
+        'READ_ONLY_SCOPE',
       ],
       async handle(request) {
         const path = request.params['path'] ?? '';
@@ -112,7 +128,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
           return file.version;
         });
         const { version, revisionId } = await withPrecondition(ifVersion, () =>
-          core.files.delete(path, { ifVersion }, request.caller),
+          core.files.delete(path, { ifVersion, ...request.query }, request.caller),
         );
         return { path, version, revisionId };
       },

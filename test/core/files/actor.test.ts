@@ -24,7 +24,7 @@ describe('parseActor', () => {
     expect(parseActor(actor)).toBe(actor);
   });
 
-  it.each(['admin', 'dream-agent', 'filing-agent', 'import', 'playground'])(
+  it.each(['admin', 'dream-agent', 'filing-agent', 'folder', 'import', 'playground'])(
     'refuses %s in any case and in wide and styled forms',
     (name) => {
       const forms = [
