@@ -12,6 +12,8 @@ import { API_KEY } from '../http/serve.ts';
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const MEMORIES = isRelease ? 2_000 : 60;
 const VERSIONS = 5;
+/** Ten thousand versions take a while to make, and are copied and compared. */
+const LONG = 1_200_000;
 
 type Stores = Anthropic['beta']['memoryStores'];
 
@@ -57,86 +59,98 @@ async function openTarget(env: Record<string, string> = {}) {
   };
 }
 
-it('copies a store with its versions, again what is new, and goes on where it was cut off', async () => {
-  const source = await serveStores();
-  const stores = source.client.beta.memoryStores;
-  const store = await stores.create({
-    name: 'Team',
-    description: 'What the team knows',
-    metadata: { team: '7' },
-  });
-  const at = { memory_store_id: store.id };
-  const ids: string[] = [];
-  for (let from = 0; from < MEMORIES; from += 8) {
-    const some = Array.from({ length: Math.min(8, MEMORIES - from) }, (_, no) => from + no);
-    const made = some.map(async (no) => {
-      const content = `- Fact ${no}, version 0\n`;
-      const { id } = await stores.memories.create(store.id, { path: `/notes/${no}.md`, content });
-      for (let version = 1; version < VERSIONS; version += 1) {
-        const changed = `${content}- version ${version} of ${no}\n`;
-        await stores.memories.update(id, { ...at, content: changed });
-      }
-      return id;
+it(
+  'copies a store with its versions, again what is new, and goes on where it was cut off',
+  async () => {
+    const source = await serveStores();
+    const stores = source.client.beta.memoryStores;
+    const store = await stores.create({
+      name: 'Team',
+      description: 'What the team knows',
+      metadata: { team: '7' },
     });
-    ids.push(...(await Promise.all(made)));
-  }
-  // A path that another memory has had, a file where a folder was, and a move with a new content.
-  const [first = '', second = '', third = ''] = ids;
-  await stores.memories.update(first, { ...at, path: '/moved.md', content: 'moved and changed\n' });
-  await stores.memories.create(store.id, { path: '/notes/0.md', content: 'another one\n' });
-  await stores.memories.delete(second, at);
-  await stores.memories.create(store.id, { path: '/notes/1.md', content: 'made anew\n' });
-  await stores.memories.update(third, { ...at, path: '/third/a.md' });
-  await stores.memories.create(store.id, { path: '/third/b.md', content: '' });
-
-  const target = await openTarget();
-  const url = `http://127.0.0.1:${source.port}`;
-  // The first pages arrive, then the source goes down for longer than the command waits.
-  const cut = await serveCut(source.port);
-  const dry = await target.run(url, '--dry-run');
-  expect(dry.stdout).toMatch(`Would import ${MEMORIES + 3} files`);
-  const refused = await target.run(cut.url);
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/answered 404/)]);
-  const copied = await target.run(url);
-  expect([copied.code, copied.stdout]).toEqual([
-    0,
-    expect.stringMatching(`Imported ${MEMORIES + 3} files: 0 restored .* ${MEMORIES + 3} created`),
-  ]);
-  const compare = () =>
-    target.read(async (there) => {
-      const [copy] = await all(there.list());
-      expect(copy).toMatchObject({
-        id: store.id,
-        name: 'Team',
-        description: 'What the team knows',
-        metadata: { team: '7' },
+    const at = { memory_store_id: store.id };
+    const ids: string[] = [];
+    for (let from = 0; from < MEMORIES; from += 8) {
+      const some = Array.from({ length: Math.min(8, MEMORIES - from) }, (_, no) => from + no);
+      const made = some.map(async (no) => {
+        const content = `- Fact ${no}, version 0\n`;
+        const { id } = await stores.memories.create(store.id, { path: `/notes/${no}.md`, content });
+        for (let version = 1; version < VERSIONS; version += 1) {
+          const changed = `${content}- version ${version} of ${no}\n`;
+          await stores.memories.update(id, { ...at, content: changed });
+        }
+        return id;
       });
-      expect(await readMemories(there, store.id)).toEqual(await readMemories(stores, store.id));
-      expect(await readVersions(there, store.id)).toEqual(await readVersions(stores, store.id));
+      ids.push(...(await Promise.all(made)));
+    }
+    // A path that another memory has had, a file where a folder was, and a move with a new content.
+    const [first = '', second = '', third = ''] = ids;
+    await stores.memories.update(first, {
+      ...at,
+      path: '/moved.md',
+      content: 'moved and changed\n',
     });
-  await compare();
+    await stores.memories.create(store.id, { path: '/notes/0.md', content: 'another one\n' });
+    await stores.memories.delete(second, at);
+    await stores.memories.create(store.id, { path: '/notes/1.md', content: 'made anew\n' });
+    await stores.memories.update(third, { ...at, path: '/third/a.md' });
+    await stores.memories.create(store.id, { path: '/third/b.md', content: '' });
 
-  await stores.memories.update(third, { ...at, content: 'later\n' });
-  await stores.memories.create(store.id, { path: '/later.md', content: 'later\n' });
-  const again = await target.run(url);
-  expect(again.stdout).toMatch(/Imported 2 files: 0 restored .*, 1 created, 1 updated;/);
-  expect(again.stdout).toMatch(/, 2 are in these files; 0 were skipped\.\n$/);
-  await compare();
+    const target = await openTarget();
+    const url = `http://127.0.0.1:${source.port}`;
+    // The first pages arrive, then the source goes down for longer than the command waits.
+    const cut = await serveCut(source.port);
+    const dry = await target.run(url, '--dry-run');
+    expect(dry.stdout).toMatch(`Would import ${MEMORIES + 3} files`);
+    const refused = await target.run(cut.url);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/answered 404/)]);
+    const copied = await target.run(url);
+    expect([copied.code, copied.stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        `Imported ${MEMORIES + 3} files: 0 restored .* ${MEMORIES + 3} created`,
+      ),
+    ]);
+    const compare = () =>
+      target.read(async (there) => {
+        const [copy] = await all(there.list());
+        expect(copy).toMatchObject({
+          id: store.id,
+          name: 'Team',
+          description: 'What the team knows',
+          metadata: { team: '7' },
+        });
+        expect(await readMemories(there, store.id)).toEqual(await readMemories(stores, store.id));
+        expect(await readVersions(there, store.id)).toEqual(await readVersions(stores, store.id));
+      });
+    await compare();
 
-  await target.read(async (there) => {
-    const [memory] = await all(there.memories.list(store.id, { path_prefix: '/third/' }));
-    if (memory?.type !== 'memory') throw new Error('It is not there.');
-    await there.memories.update(memory.id, { memory_store_id: store.id, content: 'by others\n' });
-  });
-  await stores.memories.update(third, { ...at, content: 'last\n' });
-  const conflict = await target.run(url);
-  expect([conflict.code, conflict.stderr]).toEqual([
-    1,
-    expect.stringMatching(/1 file was written by others there\. Nothing was imported\./),
-  ]);
-  expect((await target.run(url, '--on-existing=skip')).stdout).toMatch(/ 0 updated; .* 1 skipped/);
-  expect((await target.run(url, '--on-existing=new-versions')).stdout).toMatch(' 1 updated;');
-});
+    await stores.memories.update(third, { ...at, content: 'later\n' });
+    await stores.memories.create(store.id, { path: '/later.md', content: 'later\n' });
+    const again = await target.run(url);
+    expect(again.stdout).toMatch(/Imported 2 files: 0 restored .*, 1 created, 1 updated;/);
+    expect(again.stdout).toMatch(/, 2 are in these files; 0 were skipped\.\n$/);
+    await compare();
+
+    await target.read(async (there) => {
+      const [memory] = await all(there.memories.list(store.id, { path_prefix: '/third/' }));
+      if (memory?.type !== 'memory') throw new Error('It is not there.');
+      await there.memories.update(memory.id, { memory_store_id: store.id, content: 'by others\n' });
+    });
+    await stores.memories.update(third, { ...at, content: 'last\n' });
+    const conflict = await target.run(url);
+    expect([conflict.code, conflict.stderr]).toEqual([
+      1,
+      expect.stringMatching(/1 file was written by others there\. Nothing was imported\./),
+    ]);
+    expect((await target.run(url, '--on-existing=skip')).stdout).toMatch(
+      / 0 updated; .* 1 skipped/,
+    );
+    expect((await target.run(url, '--on-existing=new-versions')).stdout).toMatch(' 1 updated;');
+  },
+  LONG,
+);
 
 /** Passes requests on to a port, and answers 404 after the first pages. */
 async function serveCut(port: number): Promise<{ url: string }> {
