@@ -2,7 +2,7 @@ import type { ErasureStore } from '../../contracts/erasure.ts';
 import type { AuditRecord, ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { listScopes, requireInspection } from '../../archive/scopes.ts';
-import { ownerOf, SHARED, toOwner, toPhysicalPath, userFolder } from '../../files/paths.ts';
+import { labelOf, ownerOf, SHARED, toOwner, toPhysicalPath, toUserId } from '../../files/paths.ts';
 import { readRows } from '../../lists/page.ts';
 import type { RedactTextAnswer } from '../../schemas/revisions.ts';
 import type { LeftNames } from './left-names.ts';
@@ -16,7 +16,7 @@ const AUDIT_ROWS = 200;
 
 /**
  * Replaces the text in records beside files: events, kept answers and runs of the selected memory, or of
- * all for shared memory, which anybody may have written; in audit rows that are about it; and in what
+ * all for shared memory and spaces, which many users may have written; in audit rows that are about it; and in what
  * operators wrote beside it. Returns how many of each have it; in a dry run it only counts. Notes the names
  * that have it.
  */
@@ -40,7 +40,7 @@ export async function redactRecords(
   const dryRun = begun === null;
   const { scope } = selection;
   counts.notes = await redactNotes(storage, { scope, replacer, dryRun, names });
-  const isOfAll = scope === null || scope === SHARED;
+  const isOfAll = scope === null || toUserId(scope) === null;
   for await (const one of isOfAll ? listScopes(requireInspection(storage)) : [scope]) {
     const { userId, spaceId } = toOwner(one);
     names.note('userIds', userId);
@@ -86,7 +86,6 @@ export async function redactRecords(
 function isAbout({ target, details }: AuditRecord, scope: ScopeKey | null): boolean {
   if (scope === null) return true;
   const all = JSON.stringify([target, details]);
-  if (scope === SHARED) return all.includes('shared/');
-  const userId = ownerOf(scope);
-  return all.includes(userFolder(userId)) || all.includes(JSON.stringify(userId));
+  if (all.includes(labelOf(scope))) return true;
+  return scope !== SHARED && all.includes(JSON.stringify(ownerOf(scope)));
 }

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RedactTextAnswer, RedactTextRequest } from '../../../core/contracts/admin.ts';
+import { toCheck } from '../../../core/history/redaction/unfinished.ts';
 import { createTextSearch } from '../../../core/history/text-search.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
@@ -321,6 +322,52 @@ describe('a text that is redacted', () => {
     expect(after?.redactions).toBe((before?.redactions ?? 0) + 1);
     expect((await core.fileLists.file(path, {})).file.version).toBe(2);
     await expectSound(core);
+  });
+
+  it('goes out of what the members and operators of a space left', async () => {
+    const { core, database } = await open();
+    const space = { userId: 'alice', spaces: [{ id: 'team', access: 'write' as const }] };
+    const file = 'spaces/team/notes.md';
+    await core.tools.execute('memory_write', {
+      context: space,
+      arguments: { path: file, content: `one ${SECRET}\n` },
+    });
+    await core.files.put(file, { content: 'two\n', reason: 'clean' }, operator);
+    const id = (await core.revisions.list({ path: file, order: 'asc' })).items[0]?.id ?? '';
+    await core.revisions.redact(id, { reason: `it had ${SECRET}` }, operator);
+    // The call is in the records of its user, not of the space.
+    await core.storage.log.append({
+      access: [],
+      events: [eventRow('u:alice', { attributes: { question: SECRET } })],
+    });
+    await core.queue.flush();
+    const request = { text: SECRET, in: 'user', spaceId: 'team', reason } as const;
+    const { records } = await redact(core, request);
+    expect(records).toMatchObject({ events: 1, audit: 1 });
+    expect(await findCanary(database, SECRET)).toEqual([]);
+  });
+
+  // Pages are made above the database, whose calls would be late by this clock.
+  it.runIf(DATABASE === undefined)('goes on by its cursor, and not with another text', async () => {
+    const { core, database, write } = await open();
+    for (const user of ['alice', 'bob']) await write(`${SECRET}\nother\n`, 'user/a.md', user);
+    const request = { text: SECRET, in: 'everywhere', reason } as const;
+    // Each look at the clock comes after the time of a page.
+    let ms = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (ms += 5_000));
+    onTestFinished(() => clock.mockRestore());
+    const { id, nextCursor } = await core.revisions.redactText(request, operator);
+    const cursor = nextCursor ?? '';
+    const checkOf = (text: string) => toCheck(id ?? '', text);
+    // One of 16 texts has the same check.
+    const texts = Array.from({ length: 20 }, (_, at) => `another ${at}`);
+    const text = texts.find((one) => checkOf(one) !== checkOf(SECRET)) ?? '';
+    const wrong = core.revisions.redactText({ ...request, text, cursor }, operator);
+    expect(await rejection(wrong)).toMatchObject({ code: 'INVALID_CURSOR' });
+    expect(await core.revisions.unfinishedRedactions()).toHaveLength(1);
+    const { files } = await redact(core, { ...request, cursor });
+    expect(files.map((file) => file.path)).toEqual(['users/bob/a.md']);
+    expect(await findCanary(database, SECRET)).toEqual([]);
   });
 
   it('is named where it stays: in paths, user ids and actors', async () => {
