@@ -113,7 +113,9 @@ export async function redactText(
     replacer: target.replacer,
     begun: dryRun
       ? null
-      : await (place === null ? begin(parts, target, { request, caller }) : find(parts, id)),
+      : await (place === null
+          ? begin(parts, target, { request, caller })
+          : find(parts, id, target)),
     caller,
     files: [],
     reasons: 0,
@@ -212,11 +214,21 @@ function toTargetName({ path, ...owner }: Pick<Begun, 'path' | 'userId' | 'space
   return path ?? (scope === null ? 'all' : labelOf(scope));
 }
 
-/** The redaction that a cursor goes on with. */
-async function find({ storage }: RedactTextParts, id: string): Promise<Begun> {
+/** The redaction that a cursor goes on with. It would end without its text if it went on with another one. */
+async function find(
+  { storage }: RedactTextParts,
+  id: string,
+  { text }: RedactionTarget,
+): Promise<Begun> {
   const begun = (await readBegun(storage)).find((one) => one.id === id);
-  if (begun !== undefined) return begun;
-  throw new MemoryError('INVALID_CURSOR', 'This redaction has ended: ask for it without a cursor.');
+  if (begun === undefined) {
+    throw new MemoryError(
+      'INVALID_CURSOR',
+      'This redaction has ended: ask for it without a cursor.',
+    );
+  }
+  if (text === null || begun.check === toCheck(id, text)) return begun;
+  throw new MemoryError('INVALID_CURSOR', 'The cursor is of the redaction of another text.');
 }
 
 /** Goes through files until the time of the page is over. */

@@ -192,9 +192,9 @@ function createPlanner(
       );
       const { path, fromVersion } = plan.outcome;
       const actual = fromVersion ?? 0;
-      const wanted = resolutions?.find((one) => one.path === path)?.version;
-      if (wanted !== undefined && wanted !== actual) {
-        throw withStatus(versionConflict(path, { expected: wanted, actual }));
+      const other = resolutions?.find((one) => one.path === path && one.version !== actual);
+      if (other !== undefined) {
+        throw withStatus(versionConflict(path, { expected: other.version, actual }));
       }
       const isExpected =
         expected?.revision === null ||

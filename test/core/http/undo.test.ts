@@ -404,6 +404,8 @@ describe('a revert', () => {
     });
     expect((await decide({ startLine: 9 })).status).toBe(400);
     expect((await decide({ take: 'mine' })).status).toBe(400);
+    const stale = { ...resolution, version: 2, startLine: 9 };
+    expect((await revert({ resolutions: [resolution, stale] })).status).toBe(412);
     expect(await contentOf('alice/a.md')).toBe('worse\nmine\n');
     expect((await decide({})).json.files).toMatchObject([{ outcome: 'merged', version: 4 }]);
     expect(await contentOf('alice/a.md')).toBe('one\nworse\nmine\n');
