@@ -9,7 +9,7 @@ import type {
   TextSearchAnswer,
   TextSearchRequest,
 } from '../schemas/content-search.ts';
-import { formsOf } from './redaction/replacer.ts';
+import { toTextPattern } from './redaction/replacer.ts';
 import { createTexts } from './texts.ts';
 import { type FileSelection, walkFiles } from './walk-files.ts';
 import { walkVersions, type WalkedVersion } from './walk-versions.ts';
@@ -30,7 +30,7 @@ export function createTextSearch(storage: Storage) {
   const parts = { storage, ...createTexts(storage) };
   return async (request: TextSearchRequest): Promise<TextSearchAnswer> => {
     const { text, history = false, userId, spaceId, path } = request;
-    const forms = formsOf(text);
+    const pattern = toTextPattern(text);
     const selection = toSelection(request);
     // Without the text: a cursor can be read, and somebody may log it.
     const filters = { history, userId, spaceId, path };
@@ -54,7 +54,7 @@ export function createTextSearch(storage: Storage) {
         const { version, text: content, isShown } = walked;
         searched.versions += 1;
         searched.bytes += content?.length ?? 0;
-        const isHit = isShown && forms.some((form) => content?.includes(form) === true);
+        const isHit = isShown && content !== null && content.search(pattern) >= 0;
         if (isHit) open = { ...(open ?? toFound(walked, { file, text })), fromVersion: version };
         else close();
         next = [file.scope, file.path, history ? version - 1 : 0];
@@ -124,20 +124,11 @@ function toFound(
 
 /** Where a content has a text: how often, and the first lines in which it begins. */
 export function findText(content: string, text: string): Pick<FoundVersions, 'matches' | 'lines'> {
-  const found = formsOf(text).map((form) => findForm(content, form));
-  const lines = found.flatMap((one) => one.lines).sort((one, other) => one.line - other.line);
-  return {
-    matches: found.reduce((sum, { matches }) => sum + matches, 0),
-    lines: lines.filter(({ line }, at) => line !== lines[at - 1]?.line).slice(0, LINES_SHOWN),
-  };
-}
-
-function findForm(content: string, text: string): Pick<FoundVersions, 'matches' | 'lines'> {
   const lines: FoundVersions['lines'] = [];
   let matches = 0;
   let line = 1;
   let lineStart = 0;
-  for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + text.length)) {
+  for (const { index: at } of content.matchAll(toTextPattern(text))) {
     matches += 1;
     if (lines.length === LINES_SHOWN) continue;
     for (let end = content.indexOf('\n', lineStart); end >= 0 && end < at;) {

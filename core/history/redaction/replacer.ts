@@ -23,46 +23,34 @@ const NAMES = new Set(
 );
 
 /**
- * The forms in which a content may have a text: a line break of it stands for either kind, since who types
- * the text sees no difference.
+ * Finds a text in contents, as often as it stands there. Each line break of it stands for either kind, since
+ * who types the text sees no difference.
  */
-export function formsOf(text: string): string[] {
-  if (!text.includes('\n')) return [text];
-  return [...new Set([text, ...['\n', '\r\n'].map((end) => text.replace(/\r?\n/g, end))])];
+export function toTextPattern(text: string): RegExp {
+  return toPattern(text, (part) => part);
 }
 
 /** Makes the replacer of a text. Throws `INVALID_REQUEST` if the replacement has the text. */
 export function createReplacer(text: string, replacement: string): Replacer {
-  const forms = formsOf(text).map((form) => {
-    const parts = form
-      .split(/(\r?\n)/)
-      .map((part, index) => (index % 2 === 1 || part === '' ? part : replacement));
-    return { form, replaced: parts.join('') };
-  });
-  const isIn = (given: string) => forms.some(({ form }) => given.includes(form));
-  if (forms.some(({ replaced }) => isIn(replaced))) {
-    throw cannotReplace('The replacement has the text.');
-  }
   const toEscaped = (given: string) => JSON.stringify(given).slice(1, -1);
+  const content = toForm(text, { replacement, escape: (part) => part });
+  const { isIn } = content;
+  if (isIn(content.replaceIn(text))) throw cannotReplace('The replacement has the text.');
   /** Also escaped once and twice, as in JSON. */
-  const variants = forms.flatMap(({ form, replaced }) => {
-    const escaped = toEscaped(form);
-    const instead = toEscaped(replaced);
-    return [
-      { variant: form, instead: replaced },
-      { variant: escaped, instead },
-      { variant: toEscaped(escaped), instead },
-    ].filter(({ variant }, at, all) => all.findIndex((one) => one.variant === variant) === at);
-  });
+  const forms = [
+    content,
+    toForm(text, { replacement, escape: toEscaped }),
+    toForm(text, { replacement, escape: (part) => toEscaped(toEscaped(part)) }),
+  ].filter(({ source }, at, all) => all.findIndex((one) => one.source === source) === at);
   const quoted = text.includes('\n') ? toQuotedLines(text) : null;
   // What no escape changes: a record without it is read no further.
   const probe = longest(text.split(/[^\p{L}\p{N} _.:/+=-]/u));
 
-  function inContent(content: string): string {
-    let found = content;
+  function inContent(given: string): string {
+    let found = given;
     for (let pass = 0; isIn(found); pass += 1) {
       if (pass === PASSES) throw cannotReplace('What stands beside it makes the text anew.');
-      for (const { form, replaced } of forms) found = found.replaceAll(form, () => replaced);
+      found = content.replaceIn(found);
     }
     return found;
   }
@@ -70,9 +58,9 @@ export function createReplacer(text: string, replacement: string): Replacer {
   function inRecord(given: string): string {
     if (!given.includes(probe)) return given;
     let found = given;
-    for (const { variant, instead } of variants) {
-      for (let pass = 0; pass < PASSES && found.includes(variant); pass += 1) {
-        found = found.replaceAll(variant, () => instead);
+    for (const form of forms) {
+      for (let pass = 0; pass < PASSES && form.isIn(found); pass += 1) {
+        found = form.replaceIn(found);
       }
     }
     return quoted === null ? found : found.replace(quoted, () => replacement);
@@ -113,10 +101,51 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return isSame ? value : Object.fromEntries(next);
 }
 
+/** A text in one way of writing it. */
+interface Form {
+  source: string;
+  isIn(given: string): boolean;
+  /** Replaces each line of it; its line breaks stay. */
+  replaceIn(given: string): string;
+}
+
+function toForm(
+  text: string,
+  { replacement, escape }: { replacement: string; escape(part: string): string },
+): Form {
+  const pattern = toPattern(text, escape);
+  const breaks = toPattern('\n', escape);
+  const instead = escape(replacement);
+  const replaceMatch = (found: string) => {
+    let replaced = '';
+    let from = 0;
+    for (const { 0: end, index } of found.matchAll(breaks)) {
+      replaced += (index > from ? instead : '') + end;
+      from = index + end.length;
+    }
+    return replaced + (from < found.length ? instead : '');
+  };
+  return {
+    source: pattern.source,
+    isIn: (given) => given.search(pattern) >= 0,
+    replaceIn: (given) => given.replace(pattern, replaceMatch),
+  };
+}
+
+function toPattern(text: string, escape: (part: string) => string): RegExp {
+  const lineBreak = `(?:${toLiteral(escape('\r'))})?${toLiteral(escape('\n'))}`;
+  const lines = text.split(/\r?\n/).map((line) => toLiteral(escape(line)));
+  return new RegExp(lines.join(lineBreak), 'g');
+}
+
+/** A text as a regular expression that matches it alone. */
+function toLiteral(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}
+
 /** Lines of the text as a diff or a quotation has them: each behind a sign. */
 function toQuotedLines(text: string): RegExp {
-  const lines = text.split(/\r?\n/).map((line) => line.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
-  return new RegExp(lines.join('\\r?\\n[-+> ]{1,2}'), 'g');
+  return new RegExp(text.split(/\r?\n/).map(toLiteral).join('\\r?\\n[-+> ]{1,2}'), 'g');
 }
 
 function longest(parts: readonly string[]): string {

@@ -6,7 +6,7 @@ import { parsePage, toCursor } from '../../lists/page.ts';
 import { readContentAt } from '../content-at.ts';
 import type { HistoryParts } from '../history-parts.ts';
 import { parseLineRange } from '../line-range.ts';
-import { formsOf } from '../redaction/replacer.ts';
+import { toTextPattern } from '../redaction/replacer.ts';
 import { checkText, selectFiles } from '../redaction/target.ts';
 import { walkFiles } from '../walk-files.ts';
 import { findPlace } from './find-files.ts';
@@ -82,7 +82,7 @@ export async function undoText(
   const place = parsePage(cursor === undefined ? {} : { cursor }, identity).after as
     readonly [number, string, string] | null;
   const [done = 0, scope = null, after = ''] = place ?? [];
-  const forms = formsOf(text);
+  const pattern = toTextPattern(text);
   const files: FileToUndo[] = [];
   const start = performance.now();
   let looked = 0;
@@ -95,8 +95,8 @@ export async function undoText(
       break;
     }
     looked += 1;
-    const hasForm = (form: string) => file.content?.includes(form) === true;
-    if (forms.some(hasForm)) files.push(toFile(file, forms));
+    const isFound = file.content !== null && file.content.search(pattern) >= 0;
+    if (isFound) files.push(toFile(file, pattern));
   }
   const answer = await undoFiles(
     parts,
@@ -118,25 +118,21 @@ export async function undoText(
   };
 }
 
-/** `forms` of the text differ in their line breaks. */
-function toFile({ scope, path }: FileKey, forms: readonly string[]): FileToUndo {
+function toFile({ scope, path }: FileKey, pattern: RegExp): FileToUndo {
   return {
     key: { scope, path },
     selected: [],
     lines: {
       version: null,
-      pick: (present) => forms.flatMap((form) => findLines(present, form)),
-      isStill: (line) => forms.some((form) => line.includes(form)),
+      pick: (present) => findLines(present, pattern),
+      isStill: (line) => line.search(pattern) >= 0,
     },
   };
 }
 
 /** The numbers of the lines in which a text stands, from 1. */
-function findLines(content: string, text: string): number[] {
+function findLines(content: string, pattern: RegExp): number[] {
   const found = new Set<number>();
-  // Line breaks at its ends touch no other line.
-  const lead = text.search(/[^\r\n]/);
-  const inner = text.slice(lead).trimEnd();
   let line = 1;
   let seen = 0;
   const lineOf = (at: number) => {
@@ -147,9 +143,10 @@ function findLines(content: string, text: string): number[] {
     }
     return line;
   };
-  for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + text.length)) {
-    const first = lineOf(at + lead);
-    const last = lineOf(at + lead + inner.length - 1);
+  for (const { 0: text, index: at } of content.matchAll(pattern)) {
+    // Line breaks at its ends touch no other line.
+    const first = lineOf(at + text.search(/[^\r\n]/));
+    const last = lineOf(at + text.trimEnd().length - 1);
     for (let number = first; number <= last; number += 1) found.add(number);
   }
   return [...found];

@@ -165,6 +165,22 @@ describe('a text that is redacted', () => {
     }
   });
 
+  it('is found where a file mixes line ends, also in records', async () => {
+    const { core, database, write } = await open();
+    const stored = 'abc "x"\r\ndef/ghi\njkl-mno';
+    const text = 'abc "x"\ndef/ghi\njkl-mno';
+    await write(`one\r\n${stored}\r\ntwo\n`, undefined, undefined, `has ${stored}`);
+    const attributes = { question: stored, quoted: JSON.stringify({ stored }) };
+    await core.storage.log.append({ access: [], events: [eventRow('u:alice', { attributes })] });
+    const { items } = await createTextSearch(core.storage)({ text });
+    expect(items).toMatchObject([{ matches: 1, lines: [{ line: 2 }] }]);
+    const answer = await redact(core, { text, in: 'everywhere', reason });
+    expect(answer).toMatchObject({ files: [{ path }], records: { events: 1, reasons: 1 } });
+    expect(await contentOf(core, 1)).toBe('one\r\n[redacted]\r\n[redacted]\n[redacted]\r\ntwo\n');
+    for (const part of text.split('\n')) expect(await findCanary(database, part)).toEqual([]);
+    await expectSound(core);
+  });
+
   it('goes out of moved and deleted files, of other users and of shared memory', async () => {
     const { core, database, write } = await open();
     await write(`${SECRET}\n`, 'user/a.md');
