@@ -125,7 +125,7 @@ function toFile({ scope, path }: FileKey, pattern: RegExp): FileToUndo {
     lines: {
       version: null,
       pick: (present) => findLines(present, pattern),
-      isStill: (line) => line.search(pattern) >= 0,
+      isRepeated: true,
     },
   };
 }

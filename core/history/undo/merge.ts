@@ -78,7 +78,9 @@ export class Merge<S extends UndoStep = UndoStep> {
   readonly #reverts: S[] = [];
   /** Selected lines whose writers are not met yet. */
   readonly #selected = new Set<Line<S>>();
-  #isStillSelected: (text: string) => boolean = () => false;
+  #findStill: ((content: string) => Iterable<number>) | null = null;
+  /** Lines that came back in place of selected ones in the write that is undone. */
+  readonly #cameBack = new Set<Line<S>>();
   #exists: boolean;
   #endsWithBreak: boolean;
   #blanked = 0;
@@ -102,11 +104,14 @@ export class Merge<S extends UndoStep = UndoStep> {
   }
 
   /**
-   * Selects lines of the content that the walk has come to, by their numbers from 1. `isStill` says whether
-   * the line that comes back in place of one is to be undone as well.
+   * Selects lines of the content that the walk has come to, by their numbers from 1. Where lines come back
+   * in place of some, `findStill` finds in the result the lines that are to be undone as well.
    */
-  select(numbers: Iterable<number>, isStill: (text: string) => boolean = () => false): void {
-    this.#isStillSelected = isStill;
+  select(
+    numbers: Iterable<number>,
+    findStill: ((content: string) => Iterable<number>) | null = null,
+  ): void {
+    this.#findStill = findStill;
     for (const number of numbers) {
       const line = this.#weave.places[number - 1];
       if (line !== undefined) this.#selected.add(line);
@@ -163,6 +168,7 @@ export class Merge<S extends UndoStep = UndoStep> {
     this.#weave.back(change, this.#undoLines, { isWhole: false });
     for (const line of this.#selected) written.delete(line);
     if (written.size === 0) return 0;
+    this.#selectStill();
     if (last !== undefined && written.has(last)) this.#undoLastBreak(before, after);
     if (!step.existedBefore) this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
     return written.size;
@@ -181,11 +187,27 @@ export class Merge<S extends UndoStep = UndoStep> {
       for (const line of part.newer) this.#selected.delete(line);
       for (const line of this.#undo(one, { isLines: true })) {
         placed.push(line);
-        if (line.isOn && this.#isStillSelected(line.text ?? '')) this.#selected.add(line);
+        if (line.isOn) this.#cameBack.add(line);
       }
     }
     return placed;
   };
+
+  /** Selects what is still to be undone among lines that came back, and those beside them. */
+  #selectStill(): void {
+    if (this.#findStill === null || this.#cameBack.size === 0) return;
+    const lines = [...this.#weave.lines()].filter(({ isOn }) => isOn);
+    const found = new Set(this.#findStill(lines.map(({ text }) => text ?? '').join('\n')));
+    const isWritten = new Set(this.#weave.places);
+    for (let at = 0; at < lines.length; at += 1) {
+      const from = at;
+      while (found.has(at + 1)) at += 1;
+      const together = lines.slice(from, at);
+      if (!together.some((line) => this.#cameBack.has(line))) continue;
+      for (const line of together) if (isWritten.has(line)) this.#selected.add(line);
+    }
+    this.#cameBack.clear();
+  }
 
   /** The result. `decide` says for each conflict what is taken; by default `theirs`. */
   finish(decide: (conflict: MergeConflict<S>) => Take = () => 'theirs'): Merged<S> {

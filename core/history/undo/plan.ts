@@ -28,8 +28,8 @@ interface LinesToUndo {
   version: (FileKey & { version: number }) | null;
   /** The numbers of the lines, from 1; `present` is the present content. */
   pick(present: string): Iterable<number>;
-  /** Whether a line that comes back in place of one is to be undone as well. */
-  isStill?(text: string): boolean;
+  /** Whether `pick` also picks among lines that come back in place of some. */
+  isRepeated?: boolean;
 }
 
 /** How a file is planned. */
@@ -256,7 +256,8 @@ async function undoAll(
     onMet() {
       if (isMet) return;
       isMet = true;
-      merge.select(lines?.pick(head.content ?? '') ?? [], lines?.isStill);
+      const pick = (content: string) => lines?.pick(content) ?? [];
+      merge.select(pick(head.content ?? ''), lines?.isRepeated === true ? pick : null);
     },
   };
   for await (const change of walkChanges(revisions, head, walked)) {

@@ -266,6 +266,23 @@ describe('a line', () => {
 describe('lines with a text', () => {
   const FALSE = 'The office is closed';
 
+  it('are undone over line breaks, also where older lines with the text come back', async () => {
+    const { write, contentOf, undo } = await open();
+    await write('keep\nIt is closed\non Fridays now\nend\n');
+    await write('keep\nSo it is closed\non Fridays as well\nend\n', 'mail-agent');
+    await write('closed\non Mondays\n', 'agent', { path: 'b.md' });
+    // One of the two lines comes back, and has the text together with the other one.
+    await write('top\nIt was closed\non Fridays\n', 'agent', { path: 'c.md' });
+    await write('top\nIt is closed\non Fridays\n', 'mail-agent', { path: 'c.md' });
+    const text = 'closed\non Fridays';
+    const preview = await undo({ text, in: 'everywhere', dryRun: true });
+    expect(preview.json.files).toHaveLength(2);
+    await undo({ text, in: 'everywhere' });
+    expect(await contentOf()).toBe('keep\nend\n');
+    expect(await contentOf('users/alice/b.md')).toBe('closed\non Mondays\n');
+    expect(await contentOf('users/alice/c.md')).toBe('top\n');
+  });
+
   it('are undone in all memories, a page at a time, with counts by user and writer; the history keeps it', async () => {
     const { act, write, contentOf, undo, post } = await open();
     const users = Array.from({ length: 205 }, (_, index) => `user-${index}`);
