@@ -82,6 +82,8 @@ export class Merge<S extends UndoStep = UndoStep> {
   /** Lines that came back in place of selected ones in the write that is undone. */
   readonly #cameBack = new Set<Line<S>>();
   #exists: boolean;
+  /** Its creation is undone. */
+  #goesWithoutLines = false;
   #endsWithBreak: boolean;
   #blanked = 0;
   readonly #deleted = new Set<string>();
@@ -156,7 +158,7 @@ export class Merge<S extends UndoStep = UndoStep> {
     this.#weave.back(change, (unit) => this.#undo(unit));
     this.#undoLastBreak(before, after);
     if (!step.existsAfter) this.#exists = true;
-    if (!step.existedBefore) this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
+    if (!step.existedBefore) this.#undoCreation();
     return 0;
   }
 
@@ -170,8 +172,14 @@ export class Merge<S extends UndoStep = UndoStep> {
     if (written.size === 0) return 0;
     this.#selectStill();
     if (last !== undefined && written.has(last)) this.#undoLastBreak(before, after);
-    if (!step.existedBefore) this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
+    if (!step.existedBefore) this.#undoCreation();
     return written.size;
+  }
+
+  /** The file goes, unless it has lines: those of a conflict are there until it is decided. */
+  #undoCreation(): void {
+    this.#goesWithoutLines ||= this.#exists;
+    this.#exists &&= this.#conflicts.size > 0 || this.#lastLine() !== null;
   }
 
   readonly #undoLines = (unit: Unit<S>): Line<S>[] => {
@@ -221,7 +229,9 @@ export class Merge<S extends UndoStep = UndoStep> {
       if (take !== 'restored') for (const text of conflict.texts) undecided.add(text);
       if (take === 'theirs') continue;
       for (const line of conflict.restored) line.isOn = true;
-      if (take === 'restored') for (const line of conflict.theirs) line.isOn = false;
+      if (take !== 'restored') continue;
+      for (const line of conflict.theirs) line.isOn = false;
+      if (this.#goesWithoutLines) this.#exists &&= this.#lastLine() !== null;
     }
     conflicts.sort((one, other) => one.startLine - other.startLine);
     const content = this.#content();

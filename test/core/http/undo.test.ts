@@ -411,6 +411,17 @@ describe('a revert', () => {
     expect(await contentOf('alice/a.md')).toBe('one\nworse\nmine\n');
   });
 
+  it('by force takes along the file that the revision made, and a repeat changes nothing', async () => {
+    const { admin, write, contentOf } = await open();
+    await write('a.md', 'bad\n', { actor: 'mail-agent' });
+    const { id } = (await admin('GET', 'revisions?limit=1')).json.items[0];
+    await write('a.md', 'worse\n', { actor: 'other' });
+    const force = () => admin('POST', `revisions/${id}/revert`, { onConflict: 'force' });
+    expect((await force()).json.files).toMatchObject([{ outcome: 'merged', version: 3 }]);
+    expect(await contentOf('alice/a.md')).toBeNull();
+    expect((await force()).json.files).toMatchObject([{ outcome: 'unchanged', version: null }]);
+  });
+
   it('of a list undoes its revisions and no others, or nothing where one is not known', async () => {
     const { admin, write, contentOf } = await open();
     await write('a.md', 'one\n');

@@ -52,6 +52,17 @@ describe('a write that is taken out', () => {
     expect(undo(['a', 'a\n'], [1]).content).toBe('a');
   });
 
+  it('takes the file along that it created where a decision leaves no line', () => {
+    const versions = [null, lines('a', 'b'), lines('a', 'worse')];
+    expect(undo(versions, [1], { take: 'restored' }).content).toBeNull();
+    expect(undo(versions, [1]).content).toBe(lines('worse'));
+    const twice = [null, lines('a', 'keep', 'b'), lines('A', 'keep', 'B'), lines('A', 'B')];
+    expect(undo(twice, [1], { take: 'restored' }).content).toBeNull();
+    expect(undo([...twice, lines('A', 'mine', 'B')], [1], { take: 'restored' }).content).toBe(
+      lines('mine'),
+    );
+  });
+
   it('puts a line back before what was added at its place', () => {
     const versions = [lines('a', 'b', 'c'), lines('a', 'c'), lines('a', 'new', 'c')];
     expect(undo(versions, [1]).content).toBe(lines('a', 'b', 'new', 'c'));
