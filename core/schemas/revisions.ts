@@ -208,7 +208,7 @@ export const RedactTextRequest = strictObject({
   in: Type.Optional(
     Type.Enum(['file', 'user', 'everywhere'], {
       description:
-        'file: with path, or that of the revision (default with revisionId). user: with userId or spaceId, or that of the revision.',
+        'file: with path, or that of the revision (default with revisionId); at all paths that it was moved to or from. user: with userId or spaceId, or that of the revision.',
     }),
   ),
   path: filterText('The file: a physical path.'),

@@ -24,7 +24,7 @@ export async function redactRecords(
   storage: Storage,
   erasure: ErasureStore,
   {
-    target: { selection },
+    target: { selection, places },
     replacer,
     begun,
     left: names,
@@ -38,10 +38,14 @@ export async function redactRecords(
   const counts = { runs: 0, events: 0, answers: 0, audit: 0, notes: 0 };
   if (replacer === null) return counts;
   const dryRun = begun === null;
-  const { scope } = selection;
-  counts.notes = await redactNotes(storage, { scope, replacer, dryRun, names });
-  const isOfAll = scope === null || toUserId(scope) === null;
-  for await (const one of isOfAll ? listScopes(requireInspection(storage)) : [scope]) {
+  // A file may have been moved from one scope to another.
+  const own = new Set((places ?? [selection]).map(({ scope }) => scope));
+  for (const scope of own) {
+    counts.notes += await redactNotes(storage, { scope, replacer, dryRun, names });
+  }
+  const scopes = [...own].filter((scope) => scope !== null);
+  const isOfUsers = scopes.every((scope) => toUserId(scope) !== null) && !own.has(null);
+  for await (const one of isOfUsers ? scopes : listScopes(requireInspection(storage))) {
     const { userId, spaceId } = toOwner(one);
     names.note('userIds', userId);
     names.note('spaces', spaceId);
@@ -57,7 +61,7 @@ export async function redactRecords(
     counts.runs += changed.runs;
   }
   const change = (row: AuditRecord): AuditRecord | null => {
-    if (!isAbout(row, scope)) return null;
+    if (![...own].some((scope) => isAbout(row, scope))) return null;
     names.note('audit', row.target);
     names.note('operators', row.operator);
     const details = mapTexts(row.details, replacer.inRecord) as AuditRecord['details'];

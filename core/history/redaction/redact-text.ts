@@ -23,10 +23,11 @@ import { findText } from '../text-search.ts';
 import { walkFiles } from '../walk-files.ts';
 import { isChangedRow, planPart, type RedactionPart } from './plan-part.ts';
 import { createLeftNames, type LeftNames } from './left-names.ts';
+import { findPlaces } from './places.ts';
 import { addReaders } from './readers.ts';
 import { redactRecords } from './redact-records.ts';
 import { type Replacer } from './replacer.ts';
-import { type RedactionTarget, toTarget } from './target.ts';
+import { covers, type RedactionTarget, toTarget } from './target.ts';
 import {
   type Begun,
   readBegun,
@@ -237,12 +238,12 @@ async function redactFiles(
   page: Page,
   { from }: { from: FileKey | null },
 ): Promise<{ count: number; next: FileKey | null }> {
-  const { selection, kept } = page.target;
+  const { kept } = page.target;
   // The lines of the revision are redacted: only the end of the redaction was cut off.
   if (page.replacer === null) return { count: 0, next: null };
   const start = performance.now();
   let count = 0;
-  for await (const file of walkFiles(parts.storage, selection, from)) {
+  for await (const file of walkTarget(parts, page.target, from)) {
     if (count > 0 && performance.now() - start > PAGE_MS) {
       return { count, next: { scope: file.scope, path: file.path } };
     }
@@ -252,6 +253,20 @@ async function redactFiles(
     await redactFile(parts, page, { key: file, keep });
   }
   return { count, next: null };
+}
+
+/** Goes through the files to redact; `from` is the file to go on with. */
+async function* walkTarget(
+  { storage }: RedactTextParts,
+  { selection, places }: RedactionTarget,
+  from: FileKey | null,
+): AsyncGenerator<FileKey, void> {
+  if (places === null) {
+    yield* walkFiles(storage, selection, from);
+    return;
+  }
+  const at = places.findIndex((one) => from?.scope === one.scope && from.path === one.path);
+  yield* places.slice(Math.max(at, 0));
 }
 
 /** Redacts a file, part by part; in a dry run it only looks. */
@@ -433,17 +448,19 @@ function isMoved(error: unknown): boolean {
 /** Looks through the files that somebody wrote since the redaction began, until none has the text. */
 async function lookAgain(parts: RedactTextParts, page: Page, begun: Begun): Promise<void> {
   const { storage, now } = parts;
-  const { selection, kept } = page.target;
-  const { scope, path } = selection;
+  const { selection, places, kept } = page.target;
+  // A file may have been moved from one scope to another.
+  const scope = places === null ? selection.scope : null;
   // Several instances may write to the same database, unless it is a file.
   const skewMs = storage.filename === undefined ? SKEW_MS : 0;
   let since = begun.startedAt - skewMs;
   for (let look = 0; look < LOOKS; look += 1) {
     const next = now() - skewMs;
     const written = new Map<string, FileKey>();
-    const filter = { since, scope, path: path === null || scope === null ? null : { scope, path } };
+    const filter = { since, scope };
+    const target = { selection, places: await findPlacesNow(parts, places) };
     for await (const row of readRows((one) => storage.revisions.list(filter, one))) {
-      if (row.action !== 'redact') written.set(toPhysicalPath(row), row);
+      if (row.action !== 'redact' && covers(target, row)) written.set(toPhysicalPath(row), row);
     }
     let isClean = true;
     for (const key of written.values()) {
@@ -458,6 +475,15 @@ async function lookAgain(parts: RedactTextParts, page: Page, begun: Begun): Prom
     'STORAGE_UNAVAILABLE',
     'Somebody writes the text again and again: stop that, then ask for the redaction again.',
   );
+}
+
+/** Where the file is that had these places: somebody may move it meanwhile. */
+async function findPlacesNow(
+  { storage }: RedactTextParts,
+  places: RedactionTarget['places'],
+): Promise<RedactionTarget['places']> {
+  const [own] = places ?? [];
+  return own === undefined ? null : await findPlaces(storage, own);
 }
 
 /** Waits until the index and the vectors have nothing of what present contents lost. */

@@ -8,6 +8,7 @@ import { parseLineRange } from '../line-range.ts';
 import { toSelection } from '../text-search.ts';
 import { revisionNotFound } from '../texts.ts';
 import type { FileSelection } from '../walk-files.ts';
+import { findPlaces } from './places.ts';
 import { createReplacer, type Replacer } from './replacer.ts';
 
 const CHARACTERS = { least: 4, most: 4_096 } as const;
@@ -17,6 +18,8 @@ const REPLACEMENT = '[redacted]';
 export interface RedactionTarget {
   in: 'file' | 'user' | 'everywhere';
   selection: FileSelection;
+  /** One file, at all paths where it is or was; `null` where more than a file is redacted. */
+  places: readonly FileKey[] | null;
   /** Physical; `null` where more than a file is redacted. */
   path: string | null;
   userId: string | null;
@@ -57,15 +60,18 @@ export async function toTarget(
     throw invalidField('/reason', 'must not have the text, because it stays', 'reason');
   }
   const { scope, path } = selection;
+  const places =
+    scope === null || path === null ? null : await findPlaces(parts.storage, { scope, path });
   return {
     in: where,
     selection,
+    places,
     path: scope === null || path === null ? null : toPhysicalPath({ scope, path }),
     ...(scope === null ? { userId: null, spaceId: null } : toOwner(scope)),
     text: isDone ? null : text,
     replacer,
     lines: revision === null ? null : `${revision.id} ${lines ?? ''}`,
-    kept: revision !== null && covers(selection, revision) ? revision : null,
+    kept: revision !== null && covers({ selection, places }, revision) ? revision : null,
   };
 }
 
@@ -111,8 +117,13 @@ export function selectFiles(
   return { scope: revision.scope, path: revision.path };
 }
 
-function covers({ scope, path }: FileSelection, key: FileKey): boolean {
-  return (scope ?? key.scope) === key.scope && (path ?? key.path) === key.path;
+/** Whether a file is one of those that are redacted. */
+export function covers(
+  { selection: { scope }, places }: Pick<RedactionTarget, 'selection' | 'places'>,
+  key: FileKey,
+): boolean {
+  if (places === null) return (scope ?? key.scope) === key.scope;
+  return places.some((place) => place.scope === key.scope && place.path === key.path);
 }
 
 /** The lines of the content after a revision. */

@@ -201,6 +201,34 @@ describe('a text that is redacted', () => {
     expect(again).toMatchObject({ files: [], records: { reasons: 0, events: 0, audit: 0 } });
   });
 
+  it('goes out of one file at all paths that it was moved to or from', async () => {
+    const { core, database, write } = await open();
+    const move = (from: string, to: string) => call(core, 'alice', 'memory_move', { from, to });
+    const other = `users/alice/other.md`;
+    await write(`${SECRET}\n`, 'user/a.md');
+    const { items } = await core.revisions.list({ path: 'users/alice/a.md' });
+    await move('user/a.md', 'user/b.md');
+    await move('user/b.md', 'shared/c.md');
+    await write(`made anew ${SECRET}\n`, 'user/a.md');
+    await write(`${SECRET}\n`, 'user/other.md');
+    const attributes = { question: SECRET };
+    await core.storage.log.append({ access: [], events: [eventRow('u:bob', { attributes })] });
+    // As an agent looks at it that had the file at its first path, by lines and in a preview.
+    const byLines = { revisionId: items[0]?.id ?? '', lines: '1', reason } as const;
+    const paths = ['users/alice/a.md', 'users/alice/b.md', 'shared/c.md'];
+    const look = await redact(core, { ...byLines, dryRun: true });
+    expect(look.files.map((file) => file.path)).toEqual(paths);
+    const request = { text: SECRET, in: 'file', path: 'shared/c.md', reason } as const;
+    const { files, records } = await redact(core, request);
+    expect(files.map((file) => file.path)).toEqual(paths.toReversed());
+    expect(records.events).toBe(1);
+    expect(await contentOf(core, 1, other)).toBe(`${SECRET}\n`);
+    await expectSound(core);
+    await redact(core, { text: SECRET, in: 'file', path: other, reason });
+    await core.indexer.drain();
+    expect(await findCanary(database, SECRET)).toEqual([]);
+  });
+
   it('goes out of reasons and of the audit', async () => {
     const { core, database, write } = await open();
     await write('one\n', 'user/notes.md', 'alice', `because of ${SECRET}`);

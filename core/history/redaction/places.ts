@@ -1,0 +1,34 @@
+import type { FileKey } from '../../contracts/records.ts';
+import type { Storage } from '../../contracts/storage.ts';
+import { toPhysicalPath } from '../../files/paths.ts';
+import { readRows } from '../../lists/page.ts';
+import { createPause } from '../../time/pause.ts';
+
+/** The most paths that one file is looked for at. */
+const MOST = 1_000;
+
+/** The paths that a file was moved to or from, directly or over others, after its own; each once. */
+export async function findPlaces(
+  { revisions }: Pick<Storage, 'revisions'>,
+  { scope, path }: FileKey,
+): Promise<FileKey[]> {
+  const pause = createPause();
+  const places = new Map<string, FileKey>();
+  const add = (key: FileKey) => {
+    const name = toPhysicalPath(key);
+    if (places.size < MOST && !places.has(name)) {
+      places.set(name, { scope: key.scope, path: key.path });
+    }
+  };
+  add({ scope, path });
+  // What is added meanwhile is looked at, too.
+  for (const key of places.values()) {
+    const moves = readRows((page) => revisions.list({ path: key, action: 'move' }, page));
+    for await (const { peerId } of moves) {
+      const peer = peerId === null ? null : await revisions.get(peerId);
+      if (peer !== null) add(peer);
+      await pause();
+    }
+  }
+  return [...places.values()];
+}
