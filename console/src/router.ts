@@ -33,6 +33,7 @@ export const NAV: readonly NavEntry[] = [
   { name: 'observability', label: 'Observability', icon: 'i-lucide-chart-line', key: 'o' },
   { name: 'playground', label: 'Playground', icon: 'i-lucide-flask-conical', key: 'p' },
   { name: 'dreams', label: 'Dreams', icon: 'i-lucide-moon-star', key: 'd' },
+  { name: 'checks', label: 'Checks', icon: 'i-lucide-list-checks', key: 'e' },
   { name: 'audit', label: 'Audit', icon: 'i-lucide-scroll-text', key: 'u' },
   {
     name: 'access',
@@ -80,6 +81,7 @@ export function createConsoleRouter(basePath: string): Router {
         component: () => import('./views/PlaygroundView.vue'),
       },
       { path: '/dreams', name: 'dreams', component: () => import('./views/DreamsView.vue') },
+      { path: '/checks', name: 'checks', component: () => import('./views/ChecksView.vue') },
       { path: '/audit', name: 'audit', component: () => import('./views/AuditView.vue') },
       { path: '/access', name: 'access', component: () => import('./views/AccessView.vue') },
       {

@@ -3,9 +3,10 @@ import type { CheckTrial } from '../contracts/plugin.ts';
 import type { ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ContextService, FindService } from '../contracts/tool.ts';
-import type { AdminCheckProgress, CheckRun } from '../schemas/checks.ts';
+import type { AdminCheckBisect, AdminCheckProgress, CheckRun } from '../schemas/checks.ts';
 import type { Observability } from '../telemetry/observability.ts';
-import type { Check } from './check.ts';
+import { bisect, type BisectDependencies } from './bisect.ts';
+import { type Check, scopeOf } from './check.ts';
 import { createCheckSchedule } from './check-schedule.ts';
 import { type CheckedMemory, filesNow } from './checked-memory.ts';
 import { type CheckProgress, runChecks } from './run-checks.ts';
@@ -14,7 +15,10 @@ import { createStoredChecks, type StoredCheckDependencies } from './stored-check
 
 /** What checks work with. */
 export interface ChecksDependencies
-  extends Omit<StoredCheckDependencies, 'run' | 'storage'>, Omit<TrialDependencies, 'storage'> {
+  extends
+    Omit<StoredCheckDependencies, 'run' | 'storage'>,
+    Omit<TrialDependencies, 'storage'>,
+    Pick<BisectDependencies, 'revisions'> {
   storage: Storage;
   /** Answer without a row in the access log. */
   find: FindService;
@@ -66,6 +70,11 @@ export function createChecks(deps: ChecksDependencies) {
     }
   }
 
+  async function findPlaces(check: Check) {
+    const { results } = await run([check], null);
+    return results[0]?.places ?? [];
+  }
+
   const stored = createStoredChecks({ ...deps, run });
   return {
     run: (checks: readonly Check[], options: ProgressOptions = {}) =>
@@ -81,6 +90,11 @@ export function createChecks(deps: ChecksDependencies) {
     async tryOn(scope: ScopeKey): Promise<CheckTrial | null> {
       const { checks } = await stored.load();
       return beginTrial(deps, scope, checks);
+    },
+    /** Looks for the write that made a check fail, by words. */
+    async bisect(check: Check): Promise<AdminCheckBisect> {
+      const places = scopeOf(check) === null ? await findPlaces(check) : [];
+      return await bisect({ ...deps, find: memory.find, context: memory.context }, check, places);
     },
     /** Runs the stored checks by itself. */
     schedule: createCheckSchedule({ ...deps, stored }),

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { AdminRevision } from './revisions.ts';
 import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
 const checkList = (minItems: 0 | 1) =>
@@ -139,6 +140,28 @@ export const AdminCheckRuns = strictObject({
   ),
 });
 export type AdminCheckRuns = Static<typeof AdminCheckRuns>;
+
+/** A check to be followed back: a stored one by its name, or a given one. */
+export const CheckBisectBody = strictObject({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  check: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+
+/** The write that made a check fail. */
+export const AdminCheckBisect = strictObject({
+  name: Type.String(),
+  outcome: Type.Enum(['found', 'passes', 'time', 'unknown'], {
+    description:
+      'found: by the writes in revisions. passes: it does not fail. time: something has expired since. unknown: why says why nobody can tell.',
+  }),
+  why: text('For people.'),
+  path: nullable(text('The memory that was looked at, by its folder.')),
+  at: nullable(timeSchema, { description: 'When it was written.' }),
+  before: nullable(timeSchema, { description: 'The last moment at which the check passed.' }),
+  revisions: Type.Array(AdminRevision, { description: 'All writes of that moment.' }),
+  tries: count('Moments at which the check was tried.'),
+});
+export type AdminCheckBisect = Static<typeof AdminCheckBisect>;
 
 /** How far a run of checks is. */
 export const AdminCheckProgress = strictObject({

@@ -47,6 +47,7 @@ export function createAdminParts(
       storage,
       hygiene: (query) => observability.hygiene(query),
       timeZone: settings.timeZone,
+      revisions,
       at: settings.checksAt,
       embedding: async () => (await deps.embeddings?.progress()) ?? null,
       embedder: deps.embedder === null ? null : `${deps.embedder.name} ${deps.embedder.model}`,

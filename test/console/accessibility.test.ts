@@ -72,6 +72,10 @@ async function filled() {
     .json.id as string;
   const operator = (await service.admin('POST', 'operators', { name: 'vera', role: 'viewer' })).json
     .id as string;
+  await service.admin('PUT', 'checks', {
+    checks: [{ name: 'no tea', everywhere: { absent: 'tea' } }],
+  });
+  await service.admin('POST', 'checks/run', {});
   const early = new Date(clock.now()).toISOString();
   clock.advance(MINUTE);
   const edit = { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' };
@@ -201,6 +205,8 @@ const places = ({ early, now, revision, edited, call: id, run, key, operator }: 
   { path: '/spaces?space=acme&do=erase', shown: 'would be removed' },
   { path: '/search?q=tea', shown: 'searched' },
   { path: '/configuration?show=all', shown: 'What works, and what is missing' },
+  { path: '/checks', shown: 'Find the write that made it fail' },
+  { path: '/checks?tab=edit', shown: 'What checks can say' },
   { path: '/access', shown: 'support bot' },
   { path: `/access?key=${key}`, shown: 'Calls a minute' },
   { path: `/access?key=${key}&do=rotate`, shown: 'The present key stays valid for' },

@@ -3,10 +3,12 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import { parseRequestedChecks } from '../../checks/check.ts';
 import { invalidField, MemoryError } from '../../errors.ts';
 import {
+  AdminCheckBisect,
   AdminCheckProgress,
   AdminCheckRun,
   AdminCheckRuns,
   AdminChecks,
+  CheckBisectBody,
   CheckRun,
   CheckRunBody,
   ChecksBody,
@@ -82,6 +84,31 @@ export function checksRoutes({ checks }: Pick<Core, 'checks'>): RouteDefinition[
           });
         }
         return run;
+      },
+    }),
+    adminRoute('Checks', {
+      method: 'POST',
+      path: '/v1/admin/checks/bisect',
+      role: 'operator',
+      summary: 'Find the write that made a check fail',
+      description:
+        'Tries the check on memory as it stood after earlier writes, by words alone: at most 40 moments, of the newest 2,000 writes. A check about several memories is followed in the first one in which it fails.',
+      bodySchema: CheckBisectBody,
+      resultSchema: AdminCheckBisect,
+      errorCodes: ['NOT_FOUND'],
+      deadlineMs: DEADLINE_MS,
+      async handle({ body: { name, check } }) {
+        if ((name === undefined) === (check === undefined)) {
+          throw invalidField('/name', 'or check must be given, and not both', 'name');
+        }
+        const given =
+          check === undefined
+            ? (await stored.load()).checks.find((one) => one.name === name)
+            : parseRequestedChecks({ checks: [check] })[0];
+        if (given === undefined) {
+          throw new MemoryError('NOT_FOUND', 'There is no stored check of this name.');
+        }
+        return await checks.bisect(given);
       },
     }),
     adminRoute('Checks', {
