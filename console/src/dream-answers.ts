@@ -77,6 +77,13 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = (
       consequence: 'Whoever is over the limit waits until the next day (UTC). 0 means no limit.',
     },
     {
+      key: 'dream_max_tokens_per_day',
+      label: 'Token limit of all',
+      unit: 'tokens per day',
+      consequence:
+        'For all users and spaces together. Those that waited longest go first. 0 means no limit.',
+    },
+    {
       key: 'dream_max_reply_tokens',
       label: 'Reply limit',
       unit: 'tokens per reply',

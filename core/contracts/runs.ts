@@ -185,6 +185,8 @@ export interface RunStore {
    * as that of `Storage.mutate` is; what it throws leaves everything as it was.
    */
   update<R>(request: RunUpdateRequest, decide: (current: RunCurrent) => RunDecision<R>): Promise<R>;
+  /** The model's tokens of a day, in days since 1970, of all users and spaces together. */
+  countTokens(day: number): Promise<number>;
   /** How many operations wait for a person, of all users. */
   countWaiting(): Promise<number>;
 }

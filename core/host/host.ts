@@ -377,6 +377,7 @@ function pluginRuns({ name }: Plugin, deps: PluginHostDependencies): PluginRuns 
     listUsers: (filter, page) => store.listUsers(filter, page),
     run: (id) => store.run(id),
     listRuns: (filter, page) => store.listRuns(filter, page),
+    countTokens: (day) => store.countTokens(day),
     countWaiting: () => store.countWaiting(),
     update: (request, decide) =>
       store.update(request, (current) => {

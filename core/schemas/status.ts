@@ -113,6 +113,9 @@ export const AdminStatus = strictObject({
   scheduler: strictObject(toggle),
   dreaming: strictObject({
     operationsWaiting: count('Operations of dream runs that wait for a person.'),
+    tokensToday: count(
+      'Tokens of the model that runs have used today (UTC): dream_max_tokens_per_day limits them.',
+    ),
   }),
   holds: Type.Array(AdminHold, {
     description: 'Work of operators for which the writes of a user wait.',

@@ -6,6 +6,8 @@ import { createAccessQueue } from '../telemetry/access-queue.ts';
 import { createEventStreams } from '../telemetry/events/event-stream.ts';
 import { observationsOf } from '../telemetry/events/observation-store.ts';
 import { createExporters } from '../telemetry/exporters.ts';
+import { DREAMING } from '../files/run-names.ts';
+import { toUtcDay } from '../time/time.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createRollUp } from '../telemetry/rollups/rollups.ts';
 import type { Basis } from './basis.ts';
@@ -52,6 +54,7 @@ export function createTelemetry(
     filesBehind: () => storage.files.countBehind(),
     writesFail: async () => (await writeHealth.check()).status === 'failing',
     screened: () => screening.counts(),
+    dreamTokens: async () => (await storage.runs?.of(DREAMING).countTokens(toUtcDay(now()))) ?? 0,
     checks: async () => (await storage.checks.runs({ limit: 1 }))[0] ?? null,
     exporters: () => exporters.describe(),
   });

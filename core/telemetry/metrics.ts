@@ -18,6 +18,8 @@ interface MetricsSources {
   screened(): readonly { outcome: string; kind: string; writes: number }[];
   /** The last run of the stored checks; `null` before the first. */
   checks(): Promise<Pick<CheckRunRecord, 'at' | 'passed' | 'failed'> | null>;
+  /** Tokens of the model that dream runs have used today. */
+  dreamTokens(): Promise<number>;
   /** The exporters; `spans` is `null` for one that doesn't count. */
   exporters(): readonly { name: string; spans: SpanCounters | null }[];
 }
@@ -45,6 +47,8 @@ const HELP = {
   memory_service_checks_failed: 'Stored checks that failed in their last run.',
   memory_service_checks_passed: 'Stored checks that passed in their last run.',
   memory_service_checks_run_timestamp_seconds: 'When they were last run, since 1970.',
+  memory_service_dream_tokens_today:
+    'Tokens of the model that dream runs have used today (UTC), of all users and spaces.',
   memory_service_stream_watchers: 'Open live streams.',
   memory_service_events_dropped_total: 'Events that found the queue full.',
   memory_service_stream_watchers_dropped_total: 'Watchers that did not keep up.',
@@ -86,10 +90,11 @@ export function createMetrics(sources: MetricsSources): Metrics {
       exporters.flatMap(({ name, spans: counters }) =>
         counters === null ? [] : [{ labels: { exporter: name }, value: counters[fate] }],
       );
-    const [filesBehind, isFailing, checks] = await Promise.all([
+    const [filesBehind, isFailing, checks, dreamTokens] = await Promise.all([
       sources.filesBehind(),
       sources.writesFail(),
       sources.checks(),
+      sources.dreamTokens(),
     ]);
     const ofChecks = (value: (run: NonNullable<typeof checks>) => number): Sample[] =>
       checks === null ? [] : [{ labels: {}, value: value(checks) }];
@@ -112,6 +117,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       memory_service_checks_failed: ofChecks(({ failed }) => failed),
       memory_service_checks_passed: ofChecks(({ passed }) => passed),
       memory_service_checks_run_timestamp_seconds: ofChecks(({ at }) => Math.round(at / 1000)),
+      memory_service_dream_tokens_today: dreamTokens,
       memory_service_stream_watchers: watchers,
       memory_service_events_dropped_total: eventsDropped,
       memory_service_stream_watchers_dropped_total: dropped,

@@ -111,3 +111,10 @@ export function toTimeOfDay(at: number, timeZone: string): string {
   }
   return lastTimeFormat.format.format(at);
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The day of a time in UTC, in days since 1970. */
+export function toUtcDay(ms: number): number {
+  return Math.floor(ms / DAY_MS);
+}

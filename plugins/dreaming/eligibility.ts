@@ -28,6 +28,8 @@ export interface Circumstances {
   now: number;
   /** Of the service: the part of the day in which runs begin is one there. */
   timeZone: string;
+  /** Tokens that all users and spaces together may still use today. */
+  tokensLeft: number;
   hasModel: boolean;
   /** The model failed several times in a row, so that no run begins for a while. */
   isModelResting: boolean;
@@ -47,7 +49,8 @@ export function judgeUser(user: RunUser, circumstances: Circumstances): SkipReas
   const quietSince = user.lastQualifyingAt ?? 0;
   if (now - quietSince < settings.dream_grace_period_minutes * 60_000) return 'grace';
   if (isModelResting || (record?.retryAt ?? 0) > now) return 'backoff';
-  if (tokensLeft(record, settings, now) < MIN_RUN_TOKENS) return 'budget';
+  const left = Math.min(tokensLeft(record, settings, now), circumstances.tokensLeft);
+  if (left < MIN_RUN_TOKENS) return 'budget';
   if (!isInWindow(settings.dream_window, { at: now, timeZone })) return 'window';
   if (isInFlight(user)) return 'in_flight';
   return hasModel ? null : 'model_not_configured';

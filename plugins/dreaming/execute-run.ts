@@ -17,7 +17,7 @@ import {
   updateRun,
 } from './run.ts';
 import type { DreamSettings } from './settings.ts';
-import { recordUsage, tokensLeft } from './tokens.ts';
+import { recordUsage, tokensLeft, tokensLeftOfAll } from './tokens.ts';
 import { commitWrite, planWrite, type WritePlan } from './write.ts';
 
 /**
@@ -64,7 +64,7 @@ async function makeProposal(
   run: ActiveRun,
   { settings, deadline }: { settings: DreamSettings; deadline: number },
 ): Promise<Proposal> {
-  const { host, breaker } = context;
+  const { host, dreams, breaker } = context;
   const { form } = (await host.models.standing()).model;
   const started = await updateRun(context, run, ['queued'], (rows) => {
     const next = toRunning(rows, {
@@ -76,6 +76,7 @@ async function makeProposal(
     return { ...next, result: next };
   });
   let { user } = started;
+  let leftOfAll = await tokensLeftOfAll(dreams, settings, host.now());
   const { mode, dryRun, origin } = started.run;
   const spend = async (tokens: number, used = { input: 0, output: 0 }) => {
     user = await updateRun(context, run, ['running', 'canceled'], (rows) => {
@@ -84,6 +85,7 @@ async function makeProposal(
       const outputTokens = rows.run.outputTokens + used.output;
       return { result: next, user: next, run: { ...rows.run, inputTokens, outputTokens } };
     });
+    leftOfAll = await tokensLeftOfAll(dreams, settings, host.now());
   };
   const proposal = await propose(context, run, {
     user,
@@ -95,7 +97,7 @@ async function makeProposal(
     meter: {
       reserve: (tokens) => spend(tokens),
       correct: spend,
-      left: () => tokensLeft(user, settings, host.now()),
+      left: () => Math.min(tokensLeft(user, settings, host.now()), leftOfAll),
     },
   });
   if (proposal.snapshot.shown.length > 0) breaker.succeed();

@@ -27,7 +27,7 @@ import { ACTOR, checkStop, type ActiveRun, type RunContext } from './run.ts';
 import type { DreamSettings } from './settings.ts';
 import { type SnapshotFile, takeSnapshot, type TakenSnapshot } from './snapshot.ts';
 import { estimateTokens, limitReply } from '../../core/edits/prompt-budget.ts';
-import { planReply, planTokens, tokensLeft } from './tokens.ts';
+import { planReply, planTokens } from './tokens.ts';
 import { labelOf, virtualHomeOf } from '../../core/plugin.ts';
 
 /** What a run proposes, before anything is written. */
@@ -51,7 +51,7 @@ interface ProposeRequest {
   settings: DreamSettings;
   /** When the run is aborted, as a point of `performance.now()`. */
   deadline: number;
-  /** Counts tokens; `left` is what the user may still use today. */
+  /** Counts tokens; `left` is what this run may still use today. */
   meter: TokenMeter & { left(): number };
 }
 
@@ -74,14 +74,13 @@ export async function propose(
 ): Promise<Proposal> {
   const { host, maxSnapshotTokens } = context;
   const { settings, meter, mode, dryRun } = request;
-  const left = tokensLeft(request.user, settings, host.now());
   const standing = await host.models.standing();
   const limits = {
     maxSnapshot: maxSnapshotTokens,
     maxReply: settings.dream_max_reply_tokens,
     use: standing.model,
   };
-  const tokens = planTokens(left, limits);
+  const tokens = planTokens(meter.left(), limits);
   const { snapshot, memory } = await readSnapshot(context, run, request, tokens.snapshot);
   const nothing = { operations: [], malformed: 0, repeated: 0, verifier: null };
   if (snapshot.shown.length === 0 || host.models.model === null)

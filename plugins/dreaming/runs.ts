@@ -21,7 +21,7 @@ import {
 } from './run.ts';
 import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
-import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
+import { MIN_RUN_TOKENS, tokensLeft, tokensLeftOfAll } from './tokens.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
 import { labelOf, spaceNotFound, toOwner } from '../../core/plugin.ts';
 
@@ -182,7 +182,7 @@ function assertMayDream(
  * Queues a run of a user or a space, under its lease. Returns `null` where another instance has the lease,
  * or where it is not due any more.
  *
- * @throws MemoryError `QUOTA_EXCEEDED` when the user's tokens of the day are used up.
+ * @throws MemoryError `QUOTA_EXCEEDED` when the tokens of the day are used up, those of the user or of all.
  */
 async function beginRun(
   context: RunContext,
@@ -204,6 +204,7 @@ async function beginRun(
     await recoverUser(context, scope, lease);
     const user = await dreams.user(scope);
     const now = host.now();
+    const leftOfAll = await tokensLeftOfAll(dreams, settings, now);
     if (origin === 'schedule') {
       // Another instance may have been here since the user was looked up.
       const isModelResting = breaker.pauseMs > 0;
@@ -213,14 +214,18 @@ async function beginRun(
         timeZone: host.settings.timeZone,
         hasModel: host.models.model !== null,
         isModelResting,
+        tokensLeft: leftOfAll,
         isFrozen: (one: ScopeKey) => isFrozen(host, one),
       };
       if (user === null || judgeUser(user, circumstances) !== null) {
         await lease.release();
         return null;
       }
-    } else if (tokensLeft(user?.record ?? null, settings, now) < MIN_RUN_TOKENS) {
-      const limit = 'dream_max_tokens_per_user_day';
+    } else if (
+      Math.min(tokensLeft(user?.record ?? null, settings, now), leftOfAll) < MIN_RUN_TOKENS
+    ) {
+      const limit =
+        leftOfAll < MIN_RUN_TOKENS ? 'dream_max_tokens_per_day' : 'dream_max_tokens_per_user_day';
       throw new MemoryError('QUOTA_EXCEEDED', 'The tokens of this day are used up.', {
         details: { limit, max: settings[limit] },
       });

@@ -38,6 +38,10 @@ export const SETTING_SCHEMAS = {
     'dream_max_tokens_per_user_day',
     'Tokens of the model for one user on one day in UTC; 0 is no limit.',
   ),
+  dream_max_tokens_per_day: integer(
+    'dream_max_tokens_per_day',
+    'Tokens of the model for all users and spaces together on one day in UTC; 0 is no limit.',
+  ),
   dream_max_reply_tokens: integer(
     'dream_max_reply_tokens',
     'Tokens of one reply of a model, with what it thinks.',
@@ -62,6 +66,7 @@ const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_window: null,
   dream_waiting_days: 30,
   dream_max_tokens_per_user_day: 200_000,
+  dream_max_tokens_per_day: 20_000_000,
   dream_max_reply_tokens: 32_000,
   dream_run_timeout_seconds: 600,
   dream_require_exam: false,
@@ -80,6 +85,7 @@ const SAFE_DREAM_SETTINGS: DreamSettings = {
   dream_mode: 'review',
   dream_window: '00:00-00:01',
   dream_max_tokens_per_user_day: MIN_RUN_TOKENS,
+  dream_max_tokens_per_day: MIN_RUN_TOKENS,
   dream_require_exam: true,
 };
 

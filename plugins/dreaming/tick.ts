@@ -8,9 +8,12 @@ import { claimLease, type RenewedLease } from './lease.ts';
 import { isFrozen } from './run.ts';
 import type { Runs } from './runs.ts';
 import type { DreamSettings, SettingsReader } from './settings.ts';
+import { tokensLeftOfAll } from './tokens.ts';
 
 const TICK_LEASE = 'dream-tick';
 const PAGE = 200;
+/** Users of one tick: as many as are kept in memory while the others are looked at. */
+const MOST_DUE = 10_000;
 
 /** The result of a tick. */
 export interface TickReport {
@@ -78,45 +81,84 @@ export function createTick(parts: TickParts): () => Promise<TickReport> {
   };
 }
 
-/** Goes through the users and spaces with changes, with as many runs at once as the settings allow. */
+/** Begins runs of the users and spaces that are due, with as many at once as the settings allow. */
 async function dreamAll(
   parts: TickParts,
   settings: DreamSettings,
   report: TickReport,
-  { signal: lost, noteProgress }: RenewedLease,
+  lease: RenewedLease,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
-  const isOver = () => parts.isStopping() || lost.aborted;
+  for (const user of await findDue(parts, settings, report, lease)) {
+    if (isOver(parts, lease)) break;
+    const reason = await judge(parts, settings, user);
+    if (reason !== null) {
+      countReason(report, reason);
+      continue;
+    }
+    const work = dreamOne(parts, settings, report, user.scope).finally(() => {
+      lease.noteProgress();
+      running.delete(work);
+    });
+    running.add(work);
+    if (running.size >= settings.dream_concurrency) await Promise.race(running);
+  }
+  await Promise.all(running);
+}
+
+/**
+ * Goes through the users and spaces with changes. Returns those that are due, whose last run is the longest ago
+ * first: the tokens of the day may not suffice for all. Where they are very many, the rest has its turn later.
+ */
+async function findDue(
+  parts: TickParts,
+  settings: DreamSettings,
+  report: TickReport,
+  lease: RenewedLease,
+): Promise<readonly RunUser[]> {
+  let due: RunUser[] = [];
   let users: readonly RunUser[] = [];
   do {
     const after = users.at(-1)?.scope ?? null;
     users = await parts.dreams.changedUsers({ after, limit: PAGE });
-    noteProgress();
+    lease.noteProgress();
+    report.changed += users.length;
     for (const user of users) {
-      if (isOver()) break;
-      report.changed += 1;
-      const reason = judge(parts, settings, user);
-      if (reason !== null) {
-        report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;
-        continue;
-      }
-      const work = dreamOne(parts, settings, report, user.scope).finally(() => {
-        noteProgress();
-        running.delete(work);
-      });
-      running.add(work);
-      if (running.size >= settings.dream_concurrency) await Promise.race(running);
+      const reason = await judge(parts, settings, user, Infinity);
+      if (reason === null) due.push(user);
+      else countReason(report, reason);
     }
-  } while (users.length === PAGE && !isOver());
-  await Promise.all(running);
+    if (due.length >= 2 * MOST_DUE) due = due.sort(byWait).slice(0, MOST_DUE);
+  } while (users.length === PAGE && !isOver(parts, lease));
+  return due.sort(byWait).slice(0, MOST_DUE);
 }
 
-/** Judged for each user, since the model may have begun to fail meanwhile. */
-function judge({ host, breaker }: TickParts, settings: DreamSettings, user: RunUser) {
+function byWait(one: RunUser, other: RunUser): number {
+  const lastRuns = (one.record?.lastRunAt ?? 0) - (other.record?.lastRunAt ?? 0);
+  return lastRuns === 0 ? (one.lastQualifyingAt ?? 0) - (other.lastQualifyingAt ?? 0) : lastRuns;
+}
+
+function isOver({ isStopping }: TickParts, { signal: lost }: RenewedLease): boolean {
+  return isStopping() || lost.aborted;
+}
+
+function countReason({ reasons }: TickReport, reason: SkipReason): void {
+  reasons[reason] = (reasons[reason] ?? 0) + 1;
+}
+
+/** Judged for each user, since the model may have begun to fail, and others have used tokens, meanwhile. */
+async function judge(
+  { host, dreams, breaker }: TickParts,
+  settings: DreamSettings,
+  user: RunUser,
+  tokensLeft?: number,
+): Promise<SkipReason | null> {
+  const now = host.now();
   return judgeUser(user, {
     settings,
-    now: host.now(),
+    now,
     timeZone: host.settings.timeZone,
+    tokensLeft: tokensLeft ?? (await tokensLeftOfAll(dreams, settings, now)),
     hasModel: true,
     isModelResting: breaker.pauseMs > 0,
     isFrozen: (scope) => isFrozen(host, scope),
@@ -131,7 +173,7 @@ async function dreamOne(
 ): Promise<void> {
   try {
     const run = await runs.schedule(scope, settings);
-    if (run === null) report.reasons.in_flight = (report.reasons.in_flight ?? 0) + 1;
+    if (run === null) countReason(report, 'in_flight');
     else report.runs += 1;
   } catch (error) {
     host.log.warn({ code: toMemoryError(error).code }, 'a dream run could not begin');

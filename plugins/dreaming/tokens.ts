@@ -1,8 +1,7 @@
-import type { PromptUse } from '../../core/contracts/plugin.ts';
+import type { PluginRuns, PromptUse } from '../../core/contracts/plugin.ts';
 import type { RunUserRecord } from '../../core/contracts/runs.ts';
+import { toUtcDay } from '../../core/time/time.ts';
 import { limitReply } from '../../core/edits/prompt-budget.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** No run begins with fewer tokens: they are for two replies, the instructions and a page of memory. */
 export const MIN_RUN_TOKENS = 12_000;
@@ -34,15 +33,28 @@ export function planReply(left: number, asked: number, maxReply: number): number
   return reply < Math.min(LEAST_TOKENS, maxReply) ? null : reply;
 }
 
-/** Tokens that the user may still use today; `Infinity` without a limit. */
+/** Tokens that a user or a space may still use today; `Infinity` without a limit. */
 export function tokensLeft(
   record: Pick<RunUserRecord, 'tokensDay' | 'tokensUsed'> | null,
   settings: { dream_max_tokens_per_user_day: number },
   now: number,
 ): number {
-  const most = settings.dream_max_tokens_per_user_day;
-  if (most === 0) return Infinity;
-  return most - usedToday(record, now);
+  return atMost(settings.dream_max_tokens_per_user_day) - usedToday(record, now);
+}
+
+/** Tokens that all together may still use today; `Infinity` without a limit. */
+export async function tokensLeftOfAll(
+  dreams: Pick<PluginRuns, 'countTokens'>,
+  settings: { dream_max_tokens_per_day: number },
+  now: number,
+): Promise<number> {
+  const most = atMost(settings.dream_max_tokens_per_day);
+  return most === Infinity ? most : most - (await dreams.countTokens(toUtcDay(now)));
+}
+
+/** 0 is no limit. */
+function atMost(setting: number): number {
+  return setting === 0 ? Infinity : setting;
 }
 
 /** Adds tokens to the user's count of today. */
@@ -52,16 +64,12 @@ export function recordUsage<T extends Pick<RunUserRecord, 'tokensDay' | 'tokensU
   now: number,
 ): T {
   const used = Math.max(0, usedToday(record, now) + tokens);
-  return { ...record, tokensDay: toDay(now), tokensUsed: used };
+  return { ...record, tokensDay: toUtcDay(now), tokensUsed: used };
 }
 
 function usedToday(
   record: Pick<RunUserRecord, 'tokensDay' | 'tokensUsed'> | null,
   now: number,
 ): number {
-  return record !== null && record.tokensDay === toDay(now) ? record.tokensUsed : 0;
-}
-
-function toDay(now: number): number {
-  return Math.floor(now / DAY_MS);
+  return record !== null && record.tokensDay === toUtcDay(now) ? record.tokensUsed : 0;
 }

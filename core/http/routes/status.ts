@@ -3,7 +3,7 @@ import type { Core } from '../../service.ts';
 import { isStalled, MAX_HOLDS } from '../../files/hold.ts';
 import { toOwner } from '../../files/paths.ts';
 import { DREAMING } from '../../files/run-names.ts';
-import { toTime } from '../../time/time.ts';
+import { toTime, toUtcDay } from '../../time/time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { EXAM_PARTS, type ExamPartName, type ModelExam } from '../../schemas/model-exam.ts';
@@ -61,6 +61,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           progress,
           writes,
           waiting,
+          tokensToday,
           holds,
           databaseFile,
           freezes,
@@ -74,6 +75,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           core.embeddings?.progress() ?? null,
           core.writeHealth.check(),
           storage.runs?.of(DREAMING).countWaiting() ?? 0,
+          storage.runs?.of(DREAMING).countTokens(toUtcDay(core.now())) ?? 0,
           storage.holds?.list(MAX_HOLDS) ?? [],
           core.rewriter.status(),
           core.freezes.list(),
@@ -107,7 +109,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           },
           exporters: toExporters(parts.exporters()),
           scheduler: toToggle(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
-          dreaming: { operationsWaiting: waiting },
+          dreaming: { operationsWaiting: waiting, tokensToday },
           redactions,
           holds: holds.map((hold) => ({
             ...toOwner(hold.scope),

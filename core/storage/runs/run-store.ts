@@ -5,6 +5,7 @@ import { assertScope, toUserId } from '../../files/paths.ts';
 import type { StoreDatabase } from '../store-database.ts';
 import { countEndedRuns, countWaitingOperations, expireRuns } from './run-expiry.ts';
 import { listChangedUsers, listRuns, listRunUsers } from './run-list.ts';
+import { countTokens } from './run-tokens.ts';
 import { joinRunUsers, RUNS, runUserColumns, runUsersOf, toRunUser } from './run-rows.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -83,6 +84,7 @@ function createRunStore(database: StoreDatabase, plugin: string): RunStore {
       });
     },
 
+    countTokens: (day) => database.read((connection) => countTokens(connection, users, day)),
     countWaiting: () => database.read((connection) => countWaitingOperations(connection, plugin)),
   };
 }

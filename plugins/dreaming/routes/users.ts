@@ -13,6 +13,7 @@ import type { Circumstances } from '../eligibility.ts';
 import { isFrozen } from '../run.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
+import { tokensLeftOfAll } from '../tokens.ts';
 import { toRunDetail, toUserView } from '../views.ts';
 import { AdminDreamUser } from './answers.ts';
 
@@ -62,9 +63,11 @@ export function usersRoutes(
   async function look(): Promise<Circumstances> {
     const held = await settings.read();
     await runs.recover(held.dream_waiting_days);
+    const now = host.now();
     return {
       settings: held,
-      now: host.now(),
+      now,
+      tokensLeft: await tokensLeftOfAll(options.dreams, held, now),
       timeZone: host.settings.timeZone,
       hasModel: host.models.model !== null,
       isModelResting: options.isModelResting(),

@@ -118,6 +118,45 @@ describe('a tick', () => {
     expect(questionsOf(service)).toHaveLength(1);
   });
 
+  it('stays within the tokens of the day of all together, and begins with those that waited longest', async () => {
+    const service = await openDreams({ settings: { dream_concurrency: 1 } });
+    const tick = () => service.plugin.tick();
+    service.say(() => ({ operations: [] }));
+    for (const userId of ['a', 'b', 'c']) await service.write(userId, 'user/inbox.md', TWICE);
+    // The first run ends last, so `a` has waited the least of the three.
+    for (const userId of ['b', 'c', 'a']) {
+      service.clock.advance(MINUTE);
+      await service.dream(userId);
+    }
+    for (const userId of ['a', 'b', 'c', 'd']) await service.write(userId, 'user/b.md', TWICE);
+    service.clock.advance(31 * MINUTE);
+    const { dreaming } = (await service.admin('GET', 'status')).json;
+    const most = dreaming.tokensToday + 12_000;
+    await service.admin('PUT', 'dream/config', { dream_max_tokens_per_day: most });
+    const dreamed = async () => {
+      const { items } = (await service.admin('GET', 'dream/runs?limit=4')).json;
+      return items.map(({ userId }: { userId: string }) => userId);
+    };
+    // One that was never dreamed of comes first; then too few tokens are left.
+    expect(await tick()).toMatchObject({ changed: 4, runs: 1, reasons: { budget: 3 } });
+    expect((await dreamed())[0]).toBe('d');
+    expect(await skipReasons(service)).toEqual({
+      a: 'budget',
+      b: 'budget',
+      c: 'budget',
+      d: 'no_change',
+    });
+    const refused = await service.admin('POST', 'dream/users/a/run', {});
+    expect(refused.json.error).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      details: { limit: 'dream_max_tokens_per_day', max: most },
+    });
+    expect(await service.core.metrics.text()).toMatch(/^memory_service_dream_tokens_today [1-9]/m);
+    await service.admin('PUT', 'dream/config', { dream_max_tokens_per_day: 0 });
+    expect(await tick()).toMatchObject({ runs: 3, reasons: {} });
+    expect(await dreamed()).toEqual(['a', 'c', 'b', 'd']);
+  });
+
   it('leaves a user alone for a while after a failure, and the model after five', async () => {
     const service = await openDreams();
     const users = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
@@ -317,6 +356,7 @@ describe('the settings', () => {
       dream_waiting_days: 30,
       dream_require_exam: false,
       dream_max_tokens_per_user_day: 200_000,
+      dream_max_tokens_per_day: 20_000_000,
       dream_max_reply_tokens: 32_000,
       dream_run_timeout_seconds: 600,
       schedulerStarted: false,
@@ -411,6 +451,7 @@ describe('the settings', () => {
       dream_mode: 'review',
       dream_waiting_days: 5,
       dream_max_tokens_per_user_day: 12_345,
+      dream_max_tokens_per_day: 1_234_567,
       dream_max_reply_tokens: 4_321,
       dream_run_timeout_seconds: 99,
       dream_require_exam: true,

@@ -24,6 +24,7 @@ import { spaceTimes } from './0022-space-times.ts';
 import { writesOfSeveralFiles } from './0023-writes-of-several-files.ts';
 import { runsOfSpaces } from './0024-runs-of-spaces.ts';
 import { checkResults } from './0025-check-results.ts';
+import { tokensOfADay } from './0026-tokens-of-a-day.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   writesOfSeveralFiles,
   runsOfSpaces,
   checkResults,
+  tokensOfADay,
 ];

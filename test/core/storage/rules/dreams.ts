@@ -292,6 +292,24 @@ export function dreamCases(): StorageCase[] {
       assert.deepEqual(await waiting(), [1, 2, 3]);
     }),
 
+    onStore('runs', 'adds up the tokens of a day of all users, of one plugin', async (runs) => {
+      const [dreams, digest] = [runs.of('dreaming'), runs.of('digest')];
+      const spend = (store: RunStore, scope: ScopeKey, tokensDay: number, tokensUsed: number) =>
+        store.update({ scope, runId: null }, ({ user }) => ({
+          result: null,
+          user: { ...user, tokensDay, tokensUsed },
+        }));
+      await spend(dreams, 'u:alice', 20_000, 300);
+      await spend(dreams, 'u:bob', 20_000, 40);
+      await spend(dreams, 'u:carol', 19_999, 5_000);
+      await spend(digest, 'u:alice', 20_000, 7);
+      assert.deepEqual(
+        await Promise.all([dreams, digest].map((one) => one.countTokens(20_000))),
+        [340, 7],
+      );
+      assert.equal(await digest.countTokens(19_999), 0);
+    }),
+
     dreaming(
       'removes runs that ended before a time, the oldest first, and none that has not',
       async (dreams) => {
