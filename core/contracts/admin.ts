@@ -27,3 +27,4 @@ export type * from '../schemas/status.ts';
 export type * from '../schemas/tools.ts';
 export type * from '../schemas/users.ts';
 export type * from '../schemas/value-counts.ts';
+export type * from '../schemas/why-not.ts';

@@ -37,6 +37,7 @@ import { toolsRoutes } from './routes/tools.ts';
 import { tracesRoutes } from './routes/traces.ts';
 import { usersRoutes } from './routes/users.ts';
 import { verifyRoutes } from './routes/verify.ts';
+import { whyNotRoutes } from './routes/why-not.ts';
 
 /**
  * All routes of the service itself. Reads the docs and the console once, so later changes on disk
@@ -84,6 +85,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...tracesRoutes(core),
     ...metricsRoutes(core),
     ...playgroundRoutes(core),
+    ...whyNotRoutes(core),
     ...docsRoutes(docs, openApi),
     ...healthRoutes(core),
     ...consoleRoutes(consoleFiles, settings.basePath),

@@ -11,6 +11,8 @@ import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
 import { createChecks } from '../checks/checks.ts';
 import type { Embedder } from '../contracts/embedder.ts';
+import type { WhyNotRequest } from '../schemas/why-not.ts';
+import { explainFile, toFindCall } from '../search/why-not.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { UnloggedServices } from './tool-services.ts';
@@ -57,6 +59,8 @@ export function createAdminParts(
       log,
       now,
     }),
+    explainFile: (request: WhyNotRequest) =>
+      explainFile({ ...deps.unlogged, storage }, request, toFindCall(request.context)),
     fileLists: createFileLists({ storage, revisions, timeZone: settings.timeZone, now }),
     contentsAudit: createContentsAudit({ queue, ids, now, isOn: settings.auditReads }),
     searchContents: createContentSearch(storage),

@@ -5,7 +5,7 @@ import { embedNewPassages } from '../search/embedding/new-passages.ts';
 import { createSearchCaches } from '../search/search-caches.ts';
 import { createFind } from '../search/find.ts';
 import { presentFiles } from '../search/memory-files.ts';
-import { createSearch } from '../search/search.ts';
+import { createSearch, type Search } from '../search/search.ts';
 import { createLineTimes } from '../search/time/line-times.ts';
 import { createReadAt } from '../search/time/read-at.ts';
 import { createContext } from '../subagents/context.ts';
@@ -31,6 +31,7 @@ interface ToolServicesDependencies {
 
 /** Services that leave no access row, for checks. */
 export interface UnloggedServices extends Pick<MemoryServices, 'find' | 'context'> {
+  search: Search;
   /** The same on another index. */
   answersOn(index: Pick<IndexStore, 'snapshot'>): Pick<MemoryServices, 'find' | 'context'>;
   /** Vectors of passages that a text has and an earlier one had not. */
@@ -124,6 +125,7 @@ export function createToolServices(
     filing,
     unlogged: {
       ...answerBy(unlogged),
+      search: search.search,
       answersOn: (changed) =>
         answerBy({
           ...unlogged,

@@ -99,7 +99,8 @@ describe('the Playground', () => {
     await service.core.indexer.drain();
     await service.core.embeddings?.drain();
     await page.getByRole('button', { name: 'Run (Ctrl Enter)' }).click();
-    const table = page.getByRole('table');
+    const parts = page.getByRole('region', { name: 'Score parts, By words and by meaning' });
+    const table = parts.getByRole('table');
     await table.waitFor();
     expect(await table.getByRole('columnheader').allInnerTexts()).toEqual([
       'Result',
@@ -121,6 +122,14 @@ describe('the Playground', () => {
     // No word of the question is in it.
     expect(second.slice(2, 4)).toEqual(['–', '2']);
     await page.getByText(/Agreement of both rankings: \d\.\d\d/).waitFor();
+    // What the words gave has a table, too; and each file says why it is there or not.
+    const words = page.getByRole('region', { name: 'Score parts, By words', exact: true });
+    const cells = words.getByRole('row', { name: 'user/a.md:1' }).getByRole('cell');
+    expect((await cells.allInnerTexts())[2]).toBe('1 of 1');
+    await page.getByLabel('File', { exact: true }).fill('users/alice/b.md');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('It is there, at rank 2 of at most 10.').waitFor();
+    await page.getByText('tea: not in it').waitFor();
     expectNoProblems(opened);
   });
 

@@ -37,6 +37,7 @@ const CONTENTS = new Set([
   'GET /v1/admin/observability/hygiene',
   'GET /v1/admin/observability/tool-calls/:toolCallId',
   'GET /v1/admin/dream/runs/:id',
+  'POST /v1/admin/find/why',
 ]);
 const OPERATOR = new Set([
   'GET /v1/admin/export',
