@@ -124,6 +124,41 @@ describe('a dream run', () => {
     expectNoProblems(opened);
   });
 
+  it('is reviewed in context, and n goes on to the next run that waits', async () => {
+    const notes = '# B\n\n- Green tea\n- Lives in Porto\n- Sings\n';
+    const service = await openDreams({ settings: { dream_mode: 'review' } });
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'reword',
+          remove: lines('user/b.md', notes, 4),
+          add: { path: 'user/b.md', heading: null, lines: ['- Lives somewhere'] },
+        }),
+      ],
+    }));
+    service.judge(verdicts({ 1: 'loses' }));
+    const ids: string[] = [];
+    for (const userId of ['bob', 'carol']) {
+      await service.write(userId, 'user/b.md', notes);
+      ids.push((await service.dream(userId)).id);
+    }
+    const opened = await openConsole({ service, path: `/dreams?run=${ids[1]}&status=waiting` });
+    const { page } = opened;
+    const first = page.locator('[data-number="1"]');
+    // The lines around, as they stand.
+    await first.getByText('- Green tea').waitFor();
+    await first.getByText('- Sings').waitFor();
+    await page.keyboard.press('n');
+    await expectFocus(first);
+    await page.keyboard.press('n');
+    await expectUrl(page, `run=${ids[0]}`);
+    await page.getByRole('heading', { name: /bob/ }).waitFor();
+    await expectFocus(first);
+    await page.keyboard.press('?');
+    await page.getByText('Next that waits, also of other runs').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('is applied as preselected, or one operation at a time, and says what became of each', async () => {
     const service = await openReview();
     const run = await service.dream('alice');

@@ -10,6 +10,9 @@ export type Shortcuts = Readonly<Record<string, () => unknown>>;
 const PAIR_KEY = 'g';
 const PAIR_MS = 1_200;
 
+/** The key that this machine's people press with others. */
+export const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl';
+
 /** Listens while the component is mounted. Text fields get plain keys. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   let pairAt: number | null = null;
