@@ -61,6 +61,25 @@ export function withoutEmpty(value: unknown, schema: FormSchema): unknown {
   return Object.fromEntries(entries);
 }
 
+/** Fields that hold virtual paths. */
+const PATHS = new Set(['path', 'from', 'to']);
+
+/** `profile.md` becomes `user/profile.md`: a virtual path begins with whose memory it is. */
+export function toVirtualPath(text: string): string {
+  const path = text.trim();
+  return path === '' || /^(?:user|shared|spaces?)(?:\/|$)/.test(path) ? path : `user/${path}`;
+}
+
+/** The arguments with whole paths. */
+export function withWholePaths(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      PATHS.has(name) && typeof value === 'string' ? toVirtualPath(value) : value,
+    ]),
+  );
+}
+
 /** What stands in for required text that is not filled in yet. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   query: 'What does the user prefer?',

@@ -51,9 +51,9 @@ export const SNIPPETS: readonly Snippet[] = [
         `    arguments: ${toJavaScript(args, 4)},`,
         `  }),`,
         `});`,
-        `const { result, error } = await response.json();`,
-        `if (error) throw new Error(\`\${error.code}: \${error.message}\`);`,
-        `console.log(JSON.stringify(result, null, 2));`,
+        `const text = await response.text();`,
+        `if (!response.ok) throw new Error(\`\${response.status}: \${text}\`);`,
+        `console.log(JSON.stringify(JSON.parse(text).result, null, 2));`,
       ].join('\n'),
   },
   {
@@ -62,7 +62,7 @@ export const SNIPPETS: readonly Snippet[] = [
     note: 'Python 3.8 or newer. Nothing to install.',
     code: ({ baseUrl, tool, userId, spaces, arguments: args }) =>
       [
-        `import json, os, urllib.request`,
+        `import json, os, sys, urllib.error, urllib.request`,
         ``,
         `request = urllib.request.Request(`,
         `    ${quote(`${baseUrl}/v1/tools/${tool}/execute`, '"')},`,
@@ -76,8 +76,11 @@ export const SNIPPETS: readonly Snippet[] = [
         `        "Content-Type": "application/json",`,
         `    },`,
         `)`,
-        `with urllib.request.urlopen(request) as response:`,
-        `    print(json.dumps(json.load(response)["result"], indent=2))`,
+        `try:`,
+        `    with urllib.request.urlopen(request) as response:`,
+        `        print(json.dumps(json.load(response)["result"], indent=2))`,
+        `except urllib.error.HTTPError as error:`,
+        `    sys.exit(f"{error.code}: {error.read().decode()}")`,
       ].join('\n'),
   },
   {
@@ -131,6 +134,34 @@ export const SNIPPETS: readonly Snippet[] = [
         `const [answer] = await runCalls([call]);`,
         `console.log(answer.output);`,
       ].join('\n'),
+  },
+  {
+    id: 'claude-desktop',
+    label: 'Claude Desktop',
+    note: 'claude_desktop_config.json, on the machine of the service: name its database, with an absolute path.',
+    code: ({ userId, spaces = [] }) =>
+      JSON.stringify(
+        {
+          mcpServers: {
+            memory: {
+              command: 'npx',
+              args: [
+                '-y',
+                'memory-service',
+                'mcp',
+                `--user=${userId}`,
+                ...(spaces.length > 0
+                  ? [`--spaces=${spaces.map(({ id, access }) => `${id}:${access}`).join(',')}`]
+                  : []),
+                '--actor=claude-desktop',
+                '--database-url=sqlite:/home/me/memory/memory.db',
+              ],
+            },
+          },
+        },
+        null,
+        2,
+      ),
   },
   {
     id: 'mcp',

@@ -136,7 +136,6 @@ describe('a dream run', () => {
         }),
       ],
     }));
-    service.judge(verdicts({ 1: 'loses' }));
     const ids: string[] = [];
     for (const userId of ['bob', 'carol']) {
       await service.write(userId, 'user/b.md', notes);

@@ -29,6 +29,15 @@ describe('the command palette', () => {
     await page.getByRole('tree').getByText('notes').waitFor();
     await take(page, 'langchain', 'Code for LangChain');
     await page.getByRole('region', { name: 'LangChain snippet' }).waitFor();
+    // Enter at once waits for what is typed, however slow the answer is.
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Go to a view, a file or a user…').fill('harvest');
+    await page.keyboard.press('Enter');
+    await expectUrl(page, 'harvest.md');
+    await take(page, 'maxFilesPerUser', /limits\.maxFilesPerUser/);
+    await page.getByRole('region', { name: 'Limits' }).waitFor();
+    await take(page, 'profile.md', 'Write user/profile.md in the Playground');
+    await expectUrl(page, 'tool=memory_write');
     await take(page, 'prune', 'Prune old revisions');
     await page.getByRole('dialog', { name: 'Prune old revisions' }).waitFor();
     expectNoProblems(opened);

@@ -20,6 +20,10 @@ export interface Preferences {
   readonly refresh: Ref<RefreshName>;
   /** The counted values beside a list. */
   readonly facets: Ref<'shown' | 'hidden'>;
+  /** The first steps, which begin where there is no memory yet. */
+  readonly firstSteps: Ref<'none' | 'shown' | 'dismissed'>;
+  /** Whether this browser has shown a trace. */
+  readonly traceSeen: Ref<'no' | 'yes'>;
   /** The line on what search by meaning would add. */
   readonly meaningHint: Ref<'shown' | 'dismissed'>;
 }
@@ -41,6 +45,8 @@ export function createPreferences(): Preferences {
   const diffStyle = kept('diff', ['split', 'inline'] as const);
   const refresh = kept('refresh', Object.keys(REFRESHES) as [RefreshName, ...RefreshName[]]);
   const facets = kept('facets', ['shown', 'hidden'] as const);
+  const firstSteps = kept('first-steps', ['none', 'shown', 'dismissed'] as const);
+  const traceSeen = kept('trace-seen', ['no', 'yes'] as const);
   const meaningHint = kept('meaning-hint', ['shown', 'dismissed'] as const);
   const isDark = computed(() =>
     theme.value === 'system' ? isSystemDark.value : theme.value === 'dark',
@@ -53,7 +59,7 @@ export function createPreferences(): Preferences {
     },
     { immediate: true },
   );
-  return { theme, isDark, zone, diffStyle, refresh, facets, meaningHint };
+  return { theme, isDark, zone, diffStyle, refresh, facets, firstSteps, traceSeen, meaningHint };
 }
 
 /** A stored choice; the first of `allowed` is the default. */
