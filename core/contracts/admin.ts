@@ -25,6 +25,7 @@ export type { ListAnswer } from '../schemas/shapes.ts';
 export type * from '../schemas/spaces.ts';
 export type * from '../schemas/status.ts';
 export type * from '../schemas/tools.ts';
+export type * from '../schemas/usage.ts';
 export type * from '../schemas/users.ts';
 export type * from '../schemas/value-counts.ts';
 export type * from '../schemas/why-not.ts';

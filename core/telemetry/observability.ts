@@ -17,6 +17,8 @@ import type {
   TopFiles,
   TopFilesQuery,
   Topology,
+  Usage,
+  UsageQuery,
   UserHygiene,
   UserHygieneQuery,
 } from '../contracts/admin.ts';
@@ -37,6 +39,7 @@ import { observationsOf } from './events/observation-store.ts';
 import { chooseBucket, parseRange, type Range } from './rollups/range.ts';
 import { readActivity, readLatency, type SeriesOptions } from './rollups/series.ts';
 import { readSummary } from './rollups/summary.ts';
+import { readUsage } from './usage.ts';
 
 /** The default length of the list of most accessed files. */
 const TOP_FILES = 20;
@@ -51,6 +54,7 @@ export interface Observability {
   failures(query: FailureListQuery): Promise<ListAnswer<AdminFailure>>;
   events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
   influence(query: InfluenceQuery): Promise<Influence>;
+  usage(query: UsageQuery): Promise<Usage>;
   hygiene(query: HygieneQuery): Promise<HygieneReport>;
   /** Counts the findings in the memory of each user, or of each space. */
   hygieneOf(owners: 'users' | 'spaces', query: UserHygieneQuery): Promise<ListAnswer<UserHygiene>>;
@@ -105,6 +109,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     },
     failures: flushed((query) => listFailures(store, query, { slowCallMs: sla.slowCallMs })),
     events: flushed((query) => listEvents(store, query)),
+    usage: async (query) => readUsage(store, await parsed(query), { isComplete: query.complete }),
     influence: flushed((query) => readInfluence(deps, query)),
     hygiene: flushed(checkHygiene),
     async hygieneOf(of, query) {

@@ -25,6 +25,7 @@ import {
 } from '../../schemas/observability.ts';
 import { homeOf, SHARED, toFilteredScope } from '../../files/paths.ts';
 import { listOf } from '../../schemas/shapes.ts';
+import { Usage, UsageQuery } from '../../schemas/usage.ts';
 import { STREAM_HEADERS } from '../middleware/security-headers.ts';
 import type { Core } from '../../service.ts';
 
@@ -95,6 +96,18 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
       resultSchema: TopFiles,
       errorCodes: ['INVALID_USER_ID'],
       handle: ({ query }) => core.observability.topFiles(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/usage',
+      role: 'viewer',
+      summary: 'Count who used memory, and the tokens that it took',
+      description:
+        'By user and space, API key, actor and model; without since, of the last 24 hours. It counts the newest 10,000 calls, and says from when on.',
+      querySchema: UsageQuery,
+      resultSchema: Usage,
+      deadlineMs: 60_000,
+      handle: ({ query }) => core.observability.usage(query),
     }),
     adminRoute('Observability', {
       method: 'GET',
