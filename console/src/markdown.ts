@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify';
 import MarkdownIt, { type Token } from 'markdown-it';
+import { readWikiLink } from './memory-links.ts';
 import { splitFrontMatter, toMarkdown } from './rendered-source.ts';
 
 /** Allowed in rendered memory: text and structure, nothing that loads or runs. */
@@ -33,6 +34,17 @@ export function renderMarkdown(
     const words = parser.utils.escapeHtml(token?.content ?? '');
     return `<em>[image${words === '' ? '' : `: ${words}`}]</em>`;
   };
+  parser.inline.ruler.before('link', 'wiki-link', (state, isSilent) => {
+    const link = readWikiLink(state.src.slice(state.pos));
+    if (link === null) return false;
+    if (!isSilent) {
+      state.push('link_open', 'a', 1).attrs = [['href', link.href]];
+      state.push('text', '', 0).content = link.label;
+      state.push('link_close', 'a', -1);
+    }
+    state.pos += link.length;
+    return true;
+  });
   parser.core.ruler.push('heading-levels', ({ tokens }) => nestHeadings(tokens));
   const isDirected = RIGHT_TO_LEFT.test(source);
   parser.core.ruler.push('directions', ({ tokens }) => directBlocks(tokens, isDirected));

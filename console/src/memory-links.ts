@@ -3,6 +3,25 @@ function homeOf(path: string): string {
   return path.split('/', path.startsWith('shared/') ? 1 : 2).join('/');
 }
 
+/** A link as wikis write it: `[[tea]]` or `[[projects/tea.md|the tea]]`. */
+const WIKI = /^\[\[([^\]|\n]+)(?:\|([^\]\n]+))?\]\]/;
+
+/** The link at the beginning of a text; `null` if there is none. A name without an ending is a markdown file. */
+export function readWikiLink(text: string): { length: number; href: string; label: string } | null {
+  const [whole, target, label] = WIKI.exec(text) ?? [];
+  if (whole === undefined || target === undefined) return null;
+  const [name = '', fragment] = target.trim().split('#', 2);
+  const href = name === '' || /\.[a-z0-9]+$/i.test(name) ? name : `${name}.md`;
+  const suffix = fragment === undefined ? '' : `#${fragment}`;
+  return { length: whole.length, href: `${href}${suffix}`, label: (label ?? target).trim() };
+}
+
+/** The version that a link names: `tea.md#v3`, `tea.md?version=3`; `null` for the newest. */
+export function versionOfLink(href: string): number | null {
+  const [, version] = /(?:#v|[?&]version=)(\d{1,9})$/.exec(href) ?? [];
+  return version === undefined ? null : Number(version);
+}
+
 /**
  * The physical path of the memory file that a link of another one names: relative to the file, from its
  * root (`/tea.md`), or with a root of its own (`user/…`, `shared/…`, `spaces/<spaceId>/…`, or `users/…` as

@@ -116,7 +116,7 @@ describe('a memory file', () => {
       'user/index.md',
       [
         '---\ntitle: "All of it"\ntags:\n  - food\n  - work\n---',
-        'See [tea](projects/tea.md) and [out](../../bob/x.md).',
+        'See [tea](projects/tea.md) and [out](../../bob/x.md), [[projects/tea|the wiki]], [then](projects/tea.md#v1).',
         'שלום עולם',
         '| name | count |\n| :-- | --: |\n| tea | 7 |',
       ].join('\n\n'),
@@ -132,6 +132,12 @@ describe('a memory file', () => {
     await page.getByRole('link', { name: 'tea', exact: true }).click();
     await expectUrl(page, 'path=users/alice/projects/tea.md');
     await page.getByText('Likes tea.').waitFor();
+    await page.goBack();
+    const [wiki, version] = ['the wiki', 'then'].map((name) =>
+      page.getByRole('link', { name, exact: true }),
+    );
+    expect(await wiki?.getAttribute('href')).toContain('path=users/alice/projects/tea.md');
+    expect(await version?.getAttribute('href')).toContain('version=1');
     expectNoProblems(opened);
   });
 

@@ -154,6 +154,28 @@ describe('revisions', () => {
     expectNoProblems(opened);
   });
 
+  it('of thousands of lines are drawn as far as they are seen', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    const text = (word: string) =>
+      Array.from({ length: 3_000 }, (_, at) => `- ${word} ${at}\n`).join('');
+    const path = 'user/long.md';
+    await call(service.core, 'alice', 'memory_write', { path, content: text('tea') });
+    const { revisionId } = (
+      await call<{ revisionId: string }>(service.core, 'alice', 'memory_write', {
+        path,
+        content: text('coffee'),
+      })
+    ).result;
+    await visit(`/revisions?id=${revisionId}&lines=all`);
+    const diff = page.getByRole('region', { name: /^Diff: / });
+    await diff.getByText('coffee 0', { exact: false }).first().waitFor();
+    expect(await diff.getByRole('row').count()).toBeLessThan(300);
+    await diff.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await diff.getByText('coffee 2999').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('are pruned after the filter and the exact count were shown, and nothing else is', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

@@ -43,6 +43,8 @@ export interface Users {
   readonly isCut: ComputedRef<boolean>;
   /** The user with an id, also if no row of the table is of it. */
   readonly chosen: ComputedRef<UserRow | null>;
+  /** When the rows were read, where all of them are read; 0 before that. */
+  readonly readAt: ComputedRef<number>;
   /** How many users there are, where all of them are read. */
   readonly total: ComputedRef<number | null>;
   /** How many users were checked; `null` while no check was asked for. */
@@ -169,6 +171,7 @@ export function useUsers(options: {
     error: computed(() => (isWhole.value ? whole.error.value : list.error.value)),
     isCut: computed(() => isWhole.value && (whole.data.value?.length ?? 0) >= MOST_USERS),
     chosen: computed(() => one.data.value ?? null),
+    readAt: computed(() => (isWhole.value ? whole.dataUpdatedAt.value : 0)),
     total: computed(() => (isWhole.value ? (whole.data.value?.length ?? null) : null)),
     checked: computed(() => (isChecked() ? found.value.length : null)),
     isChecking,
