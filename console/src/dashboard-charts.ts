@@ -177,8 +177,14 @@ export function toLatencyChart(
 const KINDS = { scope: '#14a08f', actor: '#6d6af0', tool: '#d18a1f', file: '#3794c8' } as const;
 /** The column of each kind, also where the nodes between are left out. */
 const COLUMNS = { scope: 0, actor: 1, tool: 2, file: 3 } as const;
-/** The most nodes of a kind that stay readable. */
-const MOST_OF_A_KIND = 12;
+/** The heads of the columns; the last one has room for its labels on the right. */
+export const TOPOLOGY_HEADS = ['Users', 'Actors', 'Tools', 'Files'].map((label, at) => ({
+  label,
+  left: `calc(4px + (100% - 164px) * ${at} / 3)`,
+}));
+/** The most nodes of a kind that stay readable; the others are one node. */
+const MOST_OF_A_KIND = 11;
+const REST = 'rest:';
 const LONGEST_LABEL = 26;
 
 /** Accesses by user, actor, tool and file. The table has all of them. */
@@ -187,6 +193,7 @@ export function toTopologyChart(
   { range }: { range: Place },
 ): DashboardChart {
   const nodes = new Map((found?.nodes ?? []).map((node) => [node.id, node]));
+  // All others of a kind have no filter.
   const filtersOf = (id: string | undefined) => toAccessFilter(nodes.get(id ?? ''));
   const linkOf = (...ids: (string | undefined)[]): RouteLocationRaw => ({
     name: 'activity',
@@ -245,16 +252,11 @@ interface SankeyItem {
 }
 
 function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<string, unknown> {
-  const kept = new Map<string, number>();
-  const nodes = [...found.nodes]
-    .sort((a, b) => b.weight - a.weight)
-    .filter(({ kind }) => {
-      const count = (kept.get(kind) ?? 0) + 1;
-      kept.set(kind, count);
-      return count <= MOST_OF_A_KIND;
-    });
-  const ids = new Set(nodes.map(({ id }) => id));
-  const labelOf = (id: unknown) => labels.get(String(id)) ?? String(id);
+  const { nodes, links, restOf } = groupTail(found);
+  const labelOf = (id: unknown) => {
+    const rest = restOf.get(String(id));
+    return rest === undefined ? (labels.get(String(id)) ?? String(id)) : count(rest, 'other');
+  };
   const formatter = ({ name }: { name: string }) => {
     const text = labelOf(name).replace(/^users\//, '');
     return text.length > LONGEST_LABEL ? `…${takeEnd(text, LONGEST_LABEL - 1)}` : text;
@@ -289,12 +291,38 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
           depth: COLUMNS[kind],
           itemStyle: { color: KINDS[kind] },
         })),
-        links: found.edges
-          .filter(({ from, to }) => ids.has(from) && ids.has(to))
-          .map(({ from, to, weight }) => ({ source: from, target: to, value: weight })),
+        links,
       },
     ],
   };
+}
+
+/** Makes one node of all that are beyond the most frequent ones of their kind. */
+function groupTail({ nodes, edges }: Topology) {
+  const kept: { id: string; kind: TopologyNode['kind'] }[] = [];
+  const places = new Map<string, string>();
+  const restOf = new Map<string, number>();
+  const counts = new Map<string, number>();
+  for (const { id, kind } of [...nodes].sort((a, b) => b.weight - a.weight)) {
+    const number = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, number);
+    const place = number <= MOST_OF_A_KIND ? id : `${REST}${kind}`;
+    places.set(id, place);
+    if (number <= MOST_OF_A_KIND) kept.push({ id, kind });
+    else {
+      if (!restOf.has(place)) kept.push({ id: place, kind });
+      restOf.set(place, (restOf.get(place) ?? 0) + 1);
+    }
+  }
+  const sums = new Map<string, { source: string; target: string; value: number }>();
+  for (const { from, to, weight } of edges) {
+    const [source, target] = [places.get(from), places.get(to)];
+    if (source === undefined || target === undefined) continue;
+    const key = `${source}\n${target}`;
+    const sum = sums.get(key) ?? { source, target, value: 0 };
+    sums.set(key, { ...sum, value: sum.value + weight });
+  }
+  return { nodes: kept, links: [...sums.values()], restOf };
 }
 
 /** A short time for an axis: no year, no seconds; for a whole day only the date. */

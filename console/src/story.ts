@@ -77,6 +77,11 @@ export function count(number: number, noun: string): string {
   return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 }
 
+/** A value of the API as people read it: `not_found` is `not found`. */
+export function toWords(value: string): string {
+  return value.replaceAll('_', ' ');
+}
+
 // By id, and so by time; the results of one search by rank.
 function sorted(rows: readonly AdminAccess[]): AdminAccess[] {
   return [...rows].sort(

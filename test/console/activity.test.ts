@@ -66,7 +66,7 @@ describe('the activity', () => {
     // The version that was written, not what the file holds now.
     const link = `users/someone.with.a.name/${path.slice('user/'.length)}, version 1`;
     await page.getByRole('link', { name: link }).waitFor();
-    for (const outcome of ['ok', 'not_found']) {
+    for (const outcome of ['ok', 'not found']) {
       const box = await page.getByRole('cell', { name: outcome, exact: true }).boundingBox();
       expect((box?.x ?? 9_999) + (box?.width ?? 0)).toBeLessThanOrEqual(1024);
     }
