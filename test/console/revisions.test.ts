@@ -169,10 +169,10 @@ describe('revisions', () => {
     ).result;
     await visit(`/revisions?id=${revisionId}&lines=all`);
     const diff = page.getByRole('region', { name: /^Diff: / });
-    await diff.getByText('coffee 0', { exact: false }).first().waitFor();
+    await diff.getByText('- tea 0', { exact: true }).waitFor();
     expect(await diff.getByRole('row').count()).toBeLessThan(300);
     await diff.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-    await diff.getByText('coffee 2999').waitFor();
+    await diff.getByText('- coffee 2999').waitFor();
     expectNoProblems(opened);
   });
 
