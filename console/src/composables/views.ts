@@ -1,5 +1,5 @@
 import { computed, type ComputedRef } from 'vue';
-import { NAV, type NavEntry } from '../router.ts';
+import { NAV, type NavEntry } from '../nav.ts';
 import { useRights } from './session.ts';
 
 /** The views that the operator's role may open, in the order of the navigation. */
