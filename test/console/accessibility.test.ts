@@ -204,6 +204,7 @@ const places = ({ early, now, revision, edited, call: id, run, key, operator }: 
   { path: '/spaces?space=acme&do=export', shown: 'What to export' },
   { path: '/spaces?space=acme&do=erase', shown: 'would be removed' },
   { path: '/search?q=tea', shown: 'searched' },
+  { path: '/usage', shown: 'By user and space' },
   { path: '/configuration?show=all', shown: 'What works, and what is missing' },
   { path: '/checks', shown: 'Find the write that made it fail' },
   { path: '/checks?tab=edit', shown: 'What checks can say' },
@@ -272,7 +273,7 @@ const places = ({ early, now, revision, edited, call: id, run, key, operator }: 
   { path: '/audit', shown: 'files.write' },
   // The activity, its panel and its menus.
   { path: '/activity', shown: 'Wrote a.md' },
-  { path: '/activity?rows=each', shown: 'not_found' },
+  { path: '/activity?rows=each', shown: 'not found' },
   { path: `/activity?call=${id}`, shown: 'Phases' },
   { path: '/activity', shown: 'CSV, filtered rows', act: press('Export') },
   { path: '/activity', shown: 'Folder', act: press(/^Filter$/) },
