@@ -10,7 +10,9 @@ import type { FileContent, FileKey, FileListing, ScopeKey } from '../../contract
 import type { Storage } from '../../contracts/storage.ts';
 import { invalidField, MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
+import { isServiceActor } from '../../files/service-actors.ts';
 import { listLinks } from '../../files/links.ts';
+import { readRows } from '../../lists/page.ts';
 import { readStructureInSteps } from '../../markdown/structure.ts';
 import { createPause, inSlices } from '../../time/pause.ts';
 import {
@@ -49,6 +51,8 @@ const FINDING_LIMIT = 500;
 const OVERSIZED_BYTES = 32 * 1024;
 /** A younger file doesn't count as unread. */
 const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
+/** The newest reads that are looked at, to tell those of agents from others. */
+const READS_EXAMINED = 5_000;
 const PAGE = 500;
 const FILES_AT_ONCE = 8;
 
@@ -108,8 +112,10 @@ export function createHygieneCheck({
     const { links, checked, ends } = contents;
     const findings = [...contents.findings];
     append(findings, findExpired(ends, { at, timeZone }));
+    const unread = await findUnread(storage, scope, asked);
     for (const file of asked) {
-      if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, at));
+      const isUnread = unread.has(file.fileNo);
+      if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, { at, isUnread }));
     }
     const toPhysical = (path: string) => toPhysicalPath(toKey(path, scope));
     const existing = new Set(listings.map(toVirtualPath));
@@ -233,8 +239,39 @@ function toReport(
   };
 }
 
+/**
+ * The files that no agent has read, by their numbers: the reads of dreams and the Playground are none. A file
+ * counts as read where the newest accesses don't have all of its reads.
+ */
+async function findUnread(
+  storage: Storage,
+  scope: ScopeKey,
+  files: readonly FileListing[],
+): Promise<ReadonlySet<number>> {
+  const unread = new Set(files.filter(({ reads }) => reads === 0).map(({ fileNo }) => fileNo));
+  if (unread.size === files.length) return unread;
+  const found = new Map<number, { reads: number; isByAgent: boolean }>();
+  let rows = 0;
+  const filter = { scope, outcome: 'ok' as const, actions: ['read', 'context'] as const };
+  const accesses = readRows((page) => storage.log.listAccess(filter, page), { order: 'desc' });
+  for await (const { fileNo, actor } of accesses) {
+    if ((rows += 1) > READS_EXAMINED) break;
+    if (fileNo === null) continue;
+    const { reads, isByAgent } = found.get(fileNo) ?? { reads: 0, isByAgent: false };
+    found.set(fileNo, { reads: reads + 1, isByAgent: isByAgent || !isServiceActor(actor) });
+  }
+  for (const { fileNo, reads } of files) {
+    const known = found.get(fileNo);
+    if (known !== undefined && !known.isByAgent && known.reads >= reads) unread.add(fileNo);
+  }
+  return unread;
+}
+
 /** What the file's own facts say. */
-function findInFile(file: FileListing, now: number): HygieneFinding[] {
+function findInFile(
+  file: FileListing,
+  { at, isUnread }: { at: number; isUnread: boolean },
+): HygieneFinding[] {
   const path = toPhysicalPath(file);
   const findings: HygieneFinding[] = [];
   const isLog = isExcludedFromDreams(file.path);
@@ -249,12 +286,12 @@ function findInFile(file: FileListing, now: number): HygieneFinding[] {
         : 'Split it by its headings into files that an agent can read one by one.',
     });
   }
-  const isOld = now - file.createdAt > UNREAD_MS;
-  if (file.reads === 0 && isOld && !isLog && file.path !== CATALOG) {
+  const isOld = at - file.createdAt > UNREAD_MS;
+  if (isUnread && isOld && !isLog && file.path !== CATALOG) {
     findings.push({
       kind: 'never_read',
       severity: 'low',
-      message: `Written ${file.writes === 1 ? 'once' : `${file.writes} times`}, never read.`,
+      message: `Written ${file.writes === 1 ? 'once' : `${file.writes} times`}, never read${file.reads === 0 ? '' : ' by an agent'}.`,
       places: [{ path, lines: [] }],
       mend: 'Link to it where agents begin, bring it together with a file that is read, or remove it.',
     });

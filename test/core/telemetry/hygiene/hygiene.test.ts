@@ -77,6 +77,13 @@ describe('the hygiene of a user’s memory', () => {
     const again = () => core.observability.hygiene({ userId: 'alice' });
     expect(report.counts).toEqual({ duplicate_line: 1, never_read: 2 });
     expect(await again()).toEqual(report);
+    // What a person tries in the Playground is no use by an agent.
+    await core.tools.executeAs(
+      'memory_read',
+      { context: { userId: 'alice' }, arguments: { path: 'user/a.md' } },
+      { actor: 'playground' },
+    );
+    expect((await again()).counts).toEqual({ duplicate_line: 1, never_read: 2 });
     await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
     expect((await again()).counts).toEqual({ duplicate_line: 1, never_read: 1 });
     await call(core, 'alice', 'memory_write', { path: 'user/b.md', content: '[c](c.md)\n' });
