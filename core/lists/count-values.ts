@@ -41,9 +41,10 @@ export async function countValues<Query extends object, Row extends { at: number
       left.push({ filter, rows: items.length, isMore: next !== null });
     }
   }
+  const last = whole.rows.at(-1);
   return {
     rows: whole.rows.length,
-    from: whole.isAll ? null : toTime(whole.rows.at(-1)?.at ?? Date.now()),
+    from: whole.isAll || last === undefined ? null : toTime(last.at),
     fields: counted,
     without: left,
   };

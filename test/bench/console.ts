@@ -99,6 +99,8 @@ function listQueries(set: ConsoleSet): [title: string, query: string][] {
     ['accesses that missed', 'access-logs?outcome=not_found&limit=6'],
     ['accesses of a tool', 'access-logs?tool=memory_find&limit=100'],
     ['accesses of an actor, a day', `access-logs?actor=support-agent&${day}&limit=100`],
+    ['values of accesses', 'access-logs/values'],
+    ['values of revisions', 'revisions/values'],
     ['audit', 'audit?limit=50'],
     ['dream users', 'dream/users?limit=50'],
     ['dream runs', 'dream/runs?limit=25'],
@@ -106,6 +108,7 @@ function listQueries(set: ConsoleSet): [title: string, query: string][] {
     ['activity, two weeks', `observability/activity?bucket=1d&${since(14)}`],
     ['topology, a day', `observability/topology?${day}`],
     ['top files, a day', `observability/top-files?${day}`],
+    ['usage, a day', `observability/usage?${day}`],
     ['failures, a day', `observability/failures?${day}&limit=30`],
     ['events', 'observability/events?limit=50'],
   ];

@@ -16,7 +16,8 @@ export function whyNotRoutes(core: Pick<Core, 'explainFile'>): RouteDefinition[]
       bodySchema: WhyNotRequest,
       resultSchema: WhyNotAnswer,
       errorCodes: ['INVALID_USER_ID', 'INVALID_PATH', 'SPACE_NOT_ALLOWED', 'WORK_LIMIT_EXCEEDED'],
-      shows: ({ path }) => [path],
+      // Nothing is told of what a file says where it was not looked into.
+      shows: ({ path, words }) => (words.length > 0 ? [path] : []),
       handle: ({ body }) => core.explainFile(body),
     }),
   ];
