@@ -157,16 +157,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
       });
     },
 
-    values: (query) =>
-      countValues(query, {
-        read: (narrowed, page) => storage.revisions.list(toFilter(narrowed), page),
-        fields: {
-          userId: ({ scope }) => toOwner(scope).userId,
-          spaceId: ({ scope }) => toOwner(scope).spaceId,
-          actor: ({ actor }) => actor,
-          action: ({ action }) => action,
-        },
-      }),
+    values: (query) => countRevisionValues(storage, query),
 
     get: async (id) => await readDetail(parts, await find(id)),
 
@@ -241,6 +232,18 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
 
     ofRun: (scope, runId) => readRun(parts, scope, runId),
   };
+}
+
+function countRevisionValues(storage: Storage, query: RevisionValuesQuery): Promise<ValueCounts> {
+  return countValues(query, {
+    read: (narrowed, page) => storage.revisions.list(toFilter(narrowed), page),
+    fields: {
+      userId: ({ scope }) => toOwner(scope).userId,
+      spaceId: ({ scope }) => toOwner(scope).spaceId,
+      actor: ({ actor }) => actor,
+      action: ({ action }) => action,
+    },
+  });
 }
 
 function toFilter(query: RevisionValuesQuery) {

@@ -104,13 +104,7 @@ export function createToolServices(
   };
   const services: MemoryServices = {
     files,
-    history: createReadAt({
-      revisions,
-      ids,
-      accessQueue: telemetry.queue,
-      timeZone,
-      now,
-    }),
+    history: createReadAt({ revisions, ids, accessQueue: telemetry.queue, timeZone, now }),
     find: createFind(search),
     context: createContext({ ...context, search }),
     remember: remember === null ? null : createRemember(remember, filing),

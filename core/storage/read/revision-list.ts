@@ -1,7 +1,8 @@
+import type { Knex } from 'knex';
 import type { FileKey, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../contracts/storage.ts';
 import { fileNoOfLineage } from '../../files/lineage.ts';
-import { assertFileKey, physicalPathSql, SHARED } from '../../files/paths.ts';
+import { assertFileKey, physicalPathSql, type PrefixRange, SHARED } from '../../files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialect.ts';
 import type { KnexConnection } from '../knex-connection.ts';
 import { readIdSkew } from '../write/id-skew.ts';
@@ -49,22 +50,11 @@ export async function listRevisions(
   const filters: Filter[] = [...times.filters, ...matches({ 'r.action': filter.action })];
   for (const [column, bytes] of ids)
     if (column !== walk.by) filters.push(...matches({ [`r.${column}`]: bytes }));
-  if (unnamed !== null) {
-    filters.push((query) => {
-      query.whereRaw('(r.lineage_id = ? or (r.lineage_id is null and r.file_no = ?))', [
-        lineage as Buffer,
-        unnamed,
-      ]);
-    });
-  }
+  if (unnamed !== null) filters.push(ofLineage(lineage as Buffer, unnamed));
   if (walk.by !== 'actor') filters.push(...matches({ 'r.actor': filter.actor }));
   if (scope !== null && walk.by !== 'scope' && walk.by !== 'path')
     filters.push(...matches({ 'r.scope_id': toScopeId(scope) }));
-  const ofPaths = containsText(connection, physicalPathSql('s.scope', 'f.path'), filter.contains);
-  if (range.kind === 'scope' && range.pathPrefix !== '') {
-    ofPaths.push((query) => void startsWith(query, 'f.path', range.pathPrefix));
-  }
-  if (range.kind === 'scopes') ofPaths.push((query) => void inScopeRange(query, range));
+  const ofPaths = toPathFilters(connection, filter.contains, range);
   filters.push(...ofPaths);
 
   let versionAfter: SqlValue[] | null = null;
@@ -114,12 +104,7 @@ export async function listRevisions(
       return query;
     },
     bounds: times.walk,
-    join: (query) => {
-      if (ofPaths.length === 0) return;
-      query
-        .joinRaw('cross join svc_scope s on s.scope_id = r.scope_id')
-        .joinRaw('cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no');
-    },
+    join: (query) => void (ofPaths.length > 0 && joinFiles(query)),
     complete: (query) => {
       query
         .joinRaw(
@@ -132,6 +117,36 @@ export async function listRevisions(
     filters,
     toItem: (row) => REVISIONS.toRecord(row),
   });
+}
+
+/** Rows from before lineages were kept have none: their file has the number of the lineage. */
+function ofLineage(lineage: Buffer, fileNo: number): Filter {
+  return (query) => {
+    query.whereRaw('(r.lineage_id = ? or (r.lineage_id is null and r.file_no = ?))', [
+      lineage,
+      fileNo,
+    ]);
+  };
+}
+
+/** Filters of the path of a revision's file, `s` and `f`; none where any path will do. */
+function toPathFilters(
+  connection: KnexConnection,
+  contains: string | null | undefined,
+  range: PrefixRange,
+): Filter[] {
+  const filters = containsText(connection, physicalPathSql('s.scope', 'f.path'), contains);
+  if (range.kind === 'scope' && range.pathPrefix !== '') {
+    filters.push((query) => void startsWith(query, 'f.path', range.pathPrefix));
+  }
+  if (range.kind === 'scopes') filters.push((query) => void inScopeRange(query, range));
+  return filters;
+}
+
+function joinFiles(query: Knex.QueryBuilder): void {
+  query
+    .joinRaw('cross join svc_scope s on s.scope_id = r.scope_id')
+    .joinRaw('cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no');
 }
 
 interface Walk {
