@@ -12,9 +12,9 @@ import type {
   WriteResult,
 } from 'deepagents';
 import picomatch from 'picomatch';
-import type { BuiltInTools, ToolRunner } from '../core/contracts/tool.ts';
+import type { BuiltInTools, NamedSpace, ToolRunner } from '../core/contracts/tool.ts';
 import { takeStart } from '../core/encoding/take-text.ts';
-import { parseUserId, toUserPath } from '../core/files/paths.ts';
+import { parseUserId, toScope, toUserPath, virtualHomeOf } from '../core/files/paths.ts';
 import { runOf } from './langchain.ts';
 import { type AdapterOptions, bindTools, type BoundTool, toFailedOutcome } from './runner.ts';
 
@@ -32,7 +32,9 @@ const SWITCHED_OFF: Record<string, string> = {
 
 /**
  * A backend of LangChain's `deepagents` over the memory of a user: `/notes/a.md` is `user/notes/a.md`,
- * and nothing else is in reach. Put it at `/memories/` with a `CompositeBackend`. Each file that it
+ * and nothing else is in reach. With a space in `spaces`, it is that space instead: `/notes/a.md` is
+ * `spaces/acme/notes/a.md`; with several, `/acme/notes/a.md` is. Put it at `/memories/` with a `CompositeBackend`,
+ * and a second one over a space at `/team/`. Each file that it
  * reads, writes, edits or deletes is a call of the service's tools: a trace, a row of the access log, and a
  * revision that can be undone. Memory is text: other bytes are refused. Deleting needs `memory_delete`,
  * which is off by default; a folder is deleted file by file.
@@ -52,12 +54,14 @@ const SWITCHED_OFF: Record<string, string> = {
 export class MemoryBackend implements BackendProtocolV2 {
   readonly #runner: ToolRunner;
   readonly #options: MemoryBackendOptions;
+  readonly #roots: readonly Root[];
   #bound: Promise<BoundTool[]> | null = null;
 
   constructor(runner: ToolRunner, options: MemoryBackendOptions) {
     parseUserId(options.userId);
     this.#runner = runner;
     this.#options = options;
+    this.#roots = toRoots(options.spaces ?? []);
   }
 
   /** What is directly in a folder; a folder's own path ends with a slash. */
@@ -82,7 +86,7 @@ export class MemoryBackend implements BackendProtocolV2 {
       const first = toCount(offset);
       const count = toCount(limit);
       const lines = { startLine: first + 1, endLine: first + Math.max(1, count) };
-      const file = await this.#call('memory_read', path, { path: toPath(path), ...lines });
+      const file = await this.#call('memory_read', path, { path: this.#toPath(path), ...lines });
       const { totalLines } = file;
       const mimeType = toMimeType(path);
       if (count === 0 || first >= totalLines) return { content: '', mimeType };
@@ -105,7 +109,7 @@ export class MemoryBackend implements BackendProtocolV2 {
   /** Creates a file, or replaces what it says. */
   async write(path: string, content: string): Promise<WriteResult> {
     return await answer(async () => {
-      await this.#call('memory_write', path, { path: toPath(path), content });
+      await this.#call('memory_write', path, { path: this.#toPath(path), content });
       return { path, filesUpdate: null };
     });
   }
@@ -115,7 +119,7 @@ export class MemoryBackend implements BackendProtocolV2 {
     return await answer(async () => {
       if (from === '') return await this.#fill(path, to);
       const edit = { oldText: from, newText: to, replaceAll: all };
-      const patch = { path: toPath(path), edits: [edit] };
+      const patch = { path: this.#toPath(path), edits: [edit] };
       const { replacements } = await this.#call('memory_patch', path, patch);
       return { path, filesUpdate: null, occurrences: replacements };
     });
@@ -162,7 +166,7 @@ export class MemoryBackend implements BackendProtocolV2 {
       const files = await this.#filesBelow(path);
       if (files.length === 0) throw new Refusal(notFound(path));
       for (const file of files) {
-        await this.#call('memory_delete', file.path, { path: toPath(file.path) });
+        await this.#call('memory_delete', file.path, { path: this.#toPath(file.path) });
       }
       return { path, filesUpdate: null };
     });
@@ -188,7 +192,7 @@ export class MemoryBackend implements BackendProtocolV2 {
   }
 
   async #readWhole(path: string): Promise<BuiltInTools['memory_read']['result']> {
-    return await this.#call('memory_read', path, { path: toPath(path) });
+    return await this.#call('memory_read', path, { path: this.#toPath(path) });
   }
 
   /** Gives an empty file its content; a file with content has no empty text to replace. */
@@ -198,7 +202,7 @@ export class MemoryBackend implements BackendProtocolV2 {
       throw new Refusal('Error: The text to replace is empty, and the file is not.');
     }
     const ifVersion = file.version;
-    await this.#call('memory_write', path, { path: toPath(path), content, ifVersion });
+    await this.#call('memory_write', path, { path: this.#toPath(path), content, ifVersion });
     return { path, filesUpdate: null, occurrences: 0 };
   }
 
@@ -215,19 +219,40 @@ export class MemoryBackend implements BackendProtocolV2 {
 
   /** The file at a path, or every file below the folder there. */
   async #filesBelow(path: string): Promise<Listed[]> {
+    if (!path.startsWith('/')) throw new Refusal(badPath(path));
     const base = path.endsWith('/') ? path.slice(0, -1) : path;
     const folder = `${base}/`;
-    const prefix = toPath(base === '' ? '/' : base);
     const found: Listed[] = [];
-    for (let cursor = ''; ;) {
-      const page = await this.#call('memory_list', path, { path: prefix, limit: 500, cursor });
-      for (const file of page.files) {
-        const listed = { ...file, path: file.path.slice(toUserPath('').length - 1) };
-        if (listed.path === base || listed.path.startsWith(folder)) found.push(listed);
+    for (const { at, home } of this.#roots) {
+      const isInside = folder.startsWith(at);
+      if (!isInside && !at.startsWith(folder)) continue;
+      const prefix = isInside && base.length >= at.length ? home + base.slice(at.length) : home;
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const args = { path: prefix, limit: 500, cursor };
+        const page: BuiltInTools['memory_list']['result'] = await this.#call(
+          'memory_list',
+          path,
+          args,
+        );
+        for (const file of page.files) {
+          const listed = { ...file, path: at + file.path.slice(home.length) };
+          if (listed.path === base || listed.path.startsWith(folder)) found.push(listed);
+        }
+        cursor = page.nextCursor;
       }
-      if (page.nextCursor === null) return found;
-      cursor = page.nextCursor;
     }
+    return found;
+  }
+
+  /** The path for the tools. What follows the root is for the service to check. */
+  #toPath(path: string): string {
+    if (!path.startsWith('/')) throw new Refusal(badPath(path));
+    const root = this.#roots.find(({ at }) => path.startsWith(at));
+    if (root !== undefined) return root.home + path.slice(root.at.length);
+    const names = this.#roots.map(({ at }) => at).join(', ');
+    throw new Refusal(
+      `Error: A path here starts with one of ${names}, got: ${takeStart(path, 200)}`,
+    );
   }
 
   /** Runs a tool; throws a {@link Refusal} with what the model is to read. */
@@ -256,8 +281,8 @@ export class MemoryBackend implements BackendProtocolV2 {
   }
 }
 
-/** Whose memory it is, and who reads and writes. */
-export type MemoryBackendOptions = Pick<AdapterOptions, 'userId' | 'actor' | 'readOnly'>;
+/** Whose memory it is, or which spaces it is instead, and who reads and writes. */
+export type MemoryBackendOptions = Pick<AdapterOptions, 'userId' | 'spaces' | 'actor' | 'readOnly'>;
 
 type Listed = BuiltInTools['memory_list']['result']['files'][number];
 
@@ -275,10 +300,25 @@ async function answer<Result extends object>(
   }
 }
 
-/** `/notes/a.md` is `user/notes/a.md`. What follows the slash is for the service to check. */
-function toPath(path: string): string {
-  if (path.startsWith('/')) return toUserPath(path.slice(1));
-  throw new Refusal(`Error: A path starts with /, got: ${takeStart(path, 200)}`);
+/** A folder of the backend, and what it is in memory; both end in `/`. */
+interface Root {
+  at: string;
+  home: string;
+}
+
+/** Where the memory of a user, or that of spaces, stands in the backend. */
+function toRoots(spaces: readonly NamedSpace[]): Root[] {
+  const homes = spaces.map(({ id }) => ({
+    at: `/${id}/`,
+    home: virtualHomeOf(toScope({ spaceId: id })),
+  }));
+  const [only, ...more] = homes;
+  if (only === undefined) return [{ at: '/', home: toUserPath('') }];
+  return more.length === 0 ? [{ ...only, at: '/' }] : homes;
+}
+
+function badPath(path: string): string {
+  return `Error: A path starts with /, got: ${takeStart(path, 200)}`;
 }
 
 function notFound(path: string): string {

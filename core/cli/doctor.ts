@@ -12,7 +12,7 @@ import { checkExporters } from './doctor/exporter.ts';
 import { type Finding, problem, toProblem } from './doctor/finding.ts';
 import { examineModels } from './doctor/exam.ts';
 import { checkModel, checkVerifier } from './doctor/models.ts';
-import { checkMcpSdk, checkPackages } from './doctor/packages.ts';
+import { checkMcpSdk, checkMcpServer, checkPackages } from './doctor/packages.ts';
 import { checkSecrets } from './doctor/secrets.ts';
 import { EXIT_FAILED } from './failure.ts';
 import { writeOutput } from './streams.ts';
@@ -93,6 +93,7 @@ async function startChecks(context: CommandContext): Promise<readonly Check[]> {
     start('verifier', checkVerifier(loaded)),
     start('exporter', checkExporters(loaded)),
     start('MCP SDK', checkMcpSdk()),
+    start('MCP 2026-07-28', checkMcpServer()),
     start('packages', checkPackages(loaded)),
     start('embedder', checkEmbedder(loaded), EMBEDDER_LIMIT_MS),
   ];

@@ -39,10 +39,14 @@ export function foldersOf(path: string): string[] {
   return segments.map((_, at) => segments.slice(0, at + 1).join('/'));
 }
 
-function pathConflict(key: FileKey, other: FileKey, toPath: (key: FileKey) => string): MemoryError {
-  const [path, conflictingPath] = [toPath(key), toPath(other)];
+/** Why a file cannot stand at its path beside another one. */
+export function sayOverlap(key: FileKey, other: FileKey, toPath: (key: FileKey) => string): string {
   const what = key.path.startsWith(`${other.path}/`) ? 'is a file, not a folder' : 'stands in it';
-  return new MemoryError('PATH_CONFLICT', `${path} cannot be a file: ${conflictingPath} ${what}.`, {
-    details: { path, conflictingPath },
+  return `${toPath(key)} cannot be a file: ${toPath(other)} ${what}.`;
+}
+
+function pathConflict(key: FileKey, other: FileKey, toPath: (key: FileKey) => string): MemoryError {
+  return new MemoryError('PATH_CONFLICT', sayOverlap(key, other, toPath), {
+    details: { path: toPath(key), conflictingPath: toPath(other) },
   });
 }

@@ -1,14 +1,16 @@
 import type { ApiKey } from '../contracts/access.ts';
 import type { HostStores } from '../contracts/stores.ts';
 import type { RevisionRecord } from '../contracts/records.ts';
+import { readRows } from '../lists/page.ts';
 import { createSpaceCalls } from '../tools/run-space-call.ts';
 import { toAdminSpace } from '../access/space-settings.ts';
 import type { Basis } from './basis.ts';
 import type { Memory } from './memory.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Audit rows that are searched for the one of a redaction. */
-const AUDIT_ROWS = 500;
+const NEWEST_FIRST = { order: 'desc' } as const;
+/** How far the clocks of two instances may be apart. */
+const SKEW_MS = 3_600_000;
 
 /** Creates what the plugin of memory stores works on. */
 export function createStores(
@@ -54,10 +56,12 @@ export function createStores(
     }),
   };
 
-  async function findRedaction({ id }: RevisionRecord) {
-    const page = { limit: AUDIT_ROWS, order: 'desc', after: null } as const;
-    const { items } = await storage.audit.list({ action: 'revisions.redact' }, page);
-    const row = items.find(({ target }) => target === id);
-    return row === undefined ? null : { at: row.at, operator: row.operator };
+  async function findRedaction({ id, at }: RevisionRecord) {
+    // No row of its redaction is older than the revision itself, but for the clock of another instance.
+    const filter = { action: 'revisions.redact', since: at - SKEW_MS };
+    for await (const row of readRows((page) => storage.audit.list(filter, page), NEWEST_FIRST)) {
+      if (row.target === id) return { at: row.at, operator: row.operator };
+    }
+    return null;
   }
 }

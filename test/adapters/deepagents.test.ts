@@ -210,6 +210,52 @@ describe('a memory backend', () => {
   });
 });
 
+describe('a memory backend over spaces', () => {
+  const acme = { id: 'acme', access: 'write' } as const;
+
+  it('is the one space that is named, and not the memory of the user', async () => {
+    const userId = 'dana';
+    const own = new MemoryBackend(service.tools, { userId });
+    const team = new MemoryBackend(service.tools, { userId, spaces: [acme] });
+    await own.write('/a.md', 'of Dana\n');
+    await team.write('/notes/a.md', 'of the team\n');
+    expect(await team.edit('/notes/a.md', 'team', 'crew')).toMatchObject({ occurrences: 1 });
+    const names = async (backend: MemoryBackend, folder: string) =>
+      (await backend.ls(folder)).files?.map(({ path }) => path);
+    expect(await names(team, '/')).toEqual(['/notes/']);
+    expect(await names(team, '/notes')).toEqual(['/notes/a.md']);
+    expect(await names(own, '/')).toEqual(['/a.md']);
+    const { matches } = await team.grep('crew');
+    expect(matches).toEqual([{ path: '/notes/a.md', line: 1, text: 'of the crew' }]);
+    const revisions = await service.admin('revisions?spaceId=acme');
+    expect(revisions.map((row) => row['path'])).toContain('spaces/acme/notes/a.md');
+    const reader = new MemoryBackend(service.tools, {
+      userId,
+      spaces: [{ id: 'acme', access: 'read' }],
+    });
+    expect(await reader.read('/notes/a.md')).toMatchObject({ content: 'of the crew\n' });
+    expect((await reader.write('/b.md', 'x')).error).toMatch(/READ_ONLY_SCOPE/);
+    expect((await team.read('/../alice/a.md')).error).toMatch(/INVALID_PATH/);
+  });
+
+  it('has a folder for each of several', async () => {
+    const spaces = [acme, { id: 'acme:docs', access: 'write' }] as const;
+    const backend = new MemoryBackend(service.tools, { userId: 'dana', spaces });
+    await backend.write('/acme:docs/b.md', 'documented\n');
+    await backend.write('/acme/c.md', 'documented, too\n');
+    const { files = [] } = await backend.ls('/');
+    expect(files.map(({ path }) => path)).toEqual(['/acme/', '/acme:docs/']);
+    const found = await backend.grep('documented');
+    expect(found.matches?.map(({ path }) => path)).toEqual(['/acme/c.md', '/acme:docs/b.md']);
+    expect((await backend.glob('**/*.md', '/acme:docs')).files).toHaveLength(1);
+    expect((await backend.write('/elsewhere/a.md', 'x')).error).toMatch(
+      /starts with one of \/acme\/, \/acme:docs\//,
+    );
+    expect(await backend.delete('/acme:docs')).toMatchObject({ path: '/acme:docs' });
+    expect((await backend.ls('/acme:docs')).files).toEqual([]);
+  });
+});
+
 it('is the memory of a deep agent, and what it does there is one run in the access log', async () => {
   const file_path = '/memories/notes/tea.md';
   const turns: Turn[] = [

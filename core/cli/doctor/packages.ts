@@ -4,21 +4,42 @@ import { findPeerVersion, importPeer, type PeerName } from '../../packages/impor
 import { type Finding, off, ok, problem } from './finding.ts';
 
 const MCP_SDK = '@modelcontextprotocol/sdk';
+const MCP_SERVER = '@modelcontextprotocol/server';
 
 /** Whether the SDK of MCP is there and new enough. */
 export async function checkMcpSdk(): Promise<Finding> {
-  const version = findPeerVersion(MCP_SDK);
-  if (version === null) return off(`npm install ${MCP_SDK}, for clients that speak MCP.`);
+  return await checkPeer(MCP_SDK, {
+    reason: 'for clients that speak MCP',
+    load: () => import('@modelcontextprotocol/sdk/server/index.js'),
+    part: 'Server',
+  });
+}
+
+/** Whether the package for the protocol of 2026-07-28 is there and new enough. */
+export async function checkMcpServer(): Promise<Finding> {
+  return await checkPeer(MCP_SERVER, {
+    reason: 'for clients that speak MCP of 2026-07-28',
+    load: () => import('@modelcontextprotocol/server'),
+    part: 'Server',
+  });
+}
+
+async function checkPeer<Module extends object>(
+  name: PeerName,
+  {
+    reason,
+    load,
+    part,
+  }: { reason: string; load: () => Promise<Module>; part: string & keyof Module },
+): Promise<Finding> {
+  const version = findPeerVersion(name);
+  if (version === null) return off(`npm install ${name}, ${reason}.`);
   try {
-    await importPeer('MCP', {
-      packages: [MCP_SDK],
-      load: () => import('@modelcontextprotocol/sdk/server/index.js'),
-      parts: ['Server'],
-    });
+    await importPeer('MCP', { packages: [name], load, parts: [part] });
   } catch (error) {
-    return problem(error instanceof MemoryError ? error.message : `${MCP_SDK} cannot be imported`);
+    return problem(error instanceof MemoryError ? error.message : `${name} cannot be imported`);
   }
-  return ok(`${MCP_SDK} ${version}`);
+  return ok(`${name} ${version}`);
 }
 
 /** The optional packages that the configuration needs, with their versions. */

@@ -6,13 +6,14 @@ import { createRedactionCounter } from '../redaction-counter.ts';
 import type { Revisions } from '../revisions.ts';
 import { type FileToRestore, planRestore, type PlanOptions } from '../undo/plan.ts';
 import { type Plan, unwritten } from '../write-batches.ts';
+import { findBlocked } from './blocked.ts';
 import type { Goal } from './goal.ts';
 import { createReceipt } from './receipt.ts';
 import type { Survey } from './survey.ts';
 
 /** What a plan reads. */
 export interface PlanParts {
-  storage: Pick<Storage, 'files' | 'inspection'>;
+  storage: Pick<Storage, 'files' | 'inspection' | 'mutate'>;
   revisions: Pick<Revisions, 'textAt'>;
 }
 
@@ -41,7 +42,13 @@ export async function previewRestore(
     diffs: createDiffBudget(),
     redactions: createRedactionCounter(parts.storage),
   };
+  const blocked = await findBlocked(parts.storage, targets);
   for (const target of targets) {
+    const why = blocked.get(toPhysicalPath(target.key));
+    if (why !== undefined) {
+      receipt.add({ ...unwritten(toPhysicalPath(target.key)), outcome: 'refused', why });
+      continue;
+    }
     const isListed = receipt.hasRoom();
     const { outcome } = isListed
       ? await planTarget(parts, target, options)

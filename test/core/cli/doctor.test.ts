@@ -178,7 +178,7 @@ async function examine(
 
 const ALL = [
   ...['configuration', 'database', 'disk', 'secrets', 'allowed hosts', 'clock'],
-  ...['model', 'verifier', 'exporter', 'MCP SDK', 'packages', 'embedder'],
+  ...['model', 'verifier', 'exporter', 'MCP SDK', 'MCP 2026-07-28', 'packages', 'embedder'],
 ];
 
 describe('the doctor', () => {
@@ -400,6 +400,10 @@ describe('the doctor', () => {
     expect((await examine(await temporaryDirectory())).of('MCP SDK')).toMatchObject({
       state: 'ok',
       text: expect.stringMatching(/^@modelcontextprotocol\/sdk \d/),
+    });
+    expect((await examine(await temporaryDirectory())).of('MCP 2026-07-28')).toMatchObject({
+      state: 'ok',
+      text: expect.stringMatching(/^@modelcontextprotocol\/server \d/),
     });
   });
 });

@@ -140,3 +140,39 @@ it('gives a lineage back when a deletion or a move is reverted', async () => {
     'a.md create',
   ]);
 });
+
+it('restores what fits, and says in the preview what it would refuse', async () => {
+  const core = await openSpace();
+  await write(core, 'a');
+  await write(core, 'a/b');
+  await write(core, 'folder/x');
+  await write(core, 'kept');
+  const at = new Date().toISOString();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const path of ['a', 'a/b', 'folder/x', 'kept']) {
+    await run(core, 'memory_delete', { path: `space/${path}` });
+  }
+  await core.spaces.change('acme', { exclusivePaths: true }, OPERATOR);
+  await write(core, 'folder');
+  await write(core, 'kept/later');
+  const restore = (dryRun: boolean) =>
+    core.restores.restore({ spaceId: 'acme' }, { at, dryRun }, OPERATOR);
+  const outcomes = async (dryRun: boolean) =>
+    (await restore(dryRun)).files.map(({ path, outcome, why }) => [path, outcome, why]).sort();
+  const expected = [
+    ['spaces/acme/a', 'restored', null],
+    [
+      'spaces/acme/a/b',
+      'refused',
+      'spaces/acme/a/b cannot be a file: spaces/acme/a is a file, not a folder.',
+    ],
+    ['spaces/acme/folder', 'deleted', null],
+    ['spaces/acme/folder/x', 'restored', null],
+    ['spaces/acme/kept', 'restored', null],
+    ['spaces/acme/kept/later', 'deleted', null],
+  ];
+  expect(await outcomes(true)).toEqual(expected);
+  expect(await outcomes(false)).toEqual(expected);
+  // Nothing holds the space.
+  await expect(write(core, 'next')).resolves.toBeDefined();
+});

@@ -364,7 +364,7 @@ describe('versions', () => {
   });
 
   it('are redacted with a named key that manages, once the memory has another content', async () => {
-    const { memories, memoryVersions, at, create, withKey, client } = await openStore();
+    const { core, memories, memoryVersions, at, create, withKey, client } = await openStore();
     const made = await create('/a.md', 'a secret line\n');
     const manager = await withKey({ spaces: ['*:write'], manage: true });
     const versions = manager.client.beta.memoryStores.memoryVersions;
@@ -383,6 +383,24 @@ describe('versions', () => {
       content_size_bytes: null,
       redacted_at: expect.any(String),
       redacted_by: { type: 'api_actor', api_key_id: `apikey_${manager.id.replaceAll('-', '')}` },
+    });
+    // However many others are redacted after it.
+    const audit = Array.from({ length: 501 }, (_, no) => ({
+      id: `${(Date.now() + 1)
+        .toString(16)
+        .padStart(12, '0')
+        .replace(/^(.{8})/, '$1-')}-7000-8000-${String(no).padStart(12, '0')}`,
+      at: Date.now(),
+      action: 'revisions.redact',
+      target: `other-${no}`,
+      details: {},
+      operator: null,
+      address: null,
+      traceId: null,
+    }));
+    const changes = { audit };
+    await core.storage.mutate({ scopes: [], files: [] }, () => {
+      return { result: null, writes: 0, changes };
     });
     expect(await memoryVersions.retrieve(first, at)).toEqual(redacted);
   });
