@@ -7,6 +7,7 @@ const ON_EACH_DATABASE = [
   'test/core/files/exclusive-paths.test.ts',
   'test/core/storage/{holds,lost-commit}.test.ts',
   'test/core/storage/schema/neighbours.test.ts',
+  'test/plugins/memory-stores/each-database.test.ts',
   'test/support/service.test.ts',
 ];
 
@@ -42,6 +43,7 @@ const ON_BOTH_FOR_RELEASE = [
   'test/core/subagents/{context,context-fill,remember}.test.ts',
   'test/core/subagents/remember/{filing,forget,inbox,model-faults}.test.ts',
   'test/core/tools/{memory_patch,run-tool}.test.ts',
+  'test/plugins/memory-stores/memory-stores.test.ts',
 ];
 
 /** What `npm run test:rules` leaves out: whatever starts commands or servers, kills, or opens a browser. */
@@ -102,6 +104,7 @@ const ON_POSTGRES_FOR_RELEASE = [
   'test/core/search/find.test.ts',
   'test/core/telemetry/access-log.test.ts',
   'test/plugins/dreaming/spaces.test.ts',
+  'test/plugins/memory-stores/memory-stores.test.ts',
 ];
 
 const ON_POSTGRES: TestProjectInlineConfiguration = {

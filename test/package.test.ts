@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { DEFAULT_PLUGINS } from '../core/host/default-plugins.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -24,6 +25,10 @@ const manifest = read('package.json') as {
   allowScripts: Record<string, boolean>;
 };
 const locked = (read('package-lock.json') as { packages: Record<string, LockedPackage> }).packages;
+
+it.each(DEFAULT_PLUGINS)('the plugin %s is exported, and so it is in the build', (name) => {
+  expect(Object.keys(manifest.exports)).toContain(`./plugins/${name}`);
+});
 
 it('the lock file names no registry', () => {
   for (const [name, { resolved }] of Object.entries(locked))

@@ -16,7 +16,7 @@ import type { AdminRevision } from '../schemas/revisions.ts';
 import { toFilePath } from './history/look.ts';
 import { AdminApiError, type RunningServer, toQuery } from './running-server.ts';
 
-/** More than one: a write of another user may get its id earlier and be committed later. */
+/** More than one: a row of another instance or user may get its id earlier and be committed later. */
 const NEWEST = 50;
 /** An answer takes no longer. */
 const ANSWER_MS = 60_000;
@@ -45,12 +45,19 @@ export function createMountedMemory(options: MountedMemoryOptions): MountedMemor
   const home = homeOf(scope);
 
   const ask: Ask = async (method, path, body, ifVersion) => {
+    const limit = new AbortController();
+    const stop = (): void => limit.abort();
+    const timer = setTimeout(stop, ANSWER_MS);
+    // Not AbortSignal.any: it keeps something of each call as long as a mount lasts.
+    signal.addEventListener('abort', stop, { once: true });
     try {
       const api = await options.findApi();
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-      return await api.ask(method, path, body, { ifVersion, signal: limit });
+      return await api.ask(method, path, body, { ifVersion, signal: limit.signal });
     } catch (error) {
       throw isAway(error) ? new ServiceAway((error as Error).message, { cause: error }) : error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
     }
   };
 
@@ -126,13 +133,13 @@ async function readNews(
   ask: Ask,
   { scope, mark }: { scope: ScopeKey; mark: ServiceMark | null },
 ): Promise<ServiceNews> {
-  const ids = async (path: string, query: Query, count = 1): Promise<string> => {
-    const asked = toQuery({ ...query, limit: String(count) });
+  const ids = async (path: string, query: Query): Promise<string> => {
+    const asked = toQuery({ ...query, limit: String(NEWEST) });
     const { items } = await ask<ListAnswer<{ id: string }>>('GET', `${path}?${asked}`);
     return items.map(({ id }) => id).join();
   };
   // Read before the files: a change between the two is found again.
-  const revisions = await ids('revisions', { ...toOwner(scope) }, NEWEST);
+  const revisions = await ids('revisions', { ...toOwner(scope) });
   const audit = await ids('audit', {});
   if (mark !== null && mark.audit === audit) {
     const isChanged = mark.revisions !== revisions;
@@ -141,13 +148,13 @@ async function readNews(
   const ofText = await ids('audit', { action: 'memory.redact' });
   const redactions = `${ofText},${await ids('audit', { action: 'revisions.redact' })}`;
   const imports = await ids('audit', { action: 'memory.import' });
-  const { newest, last } = await readErasures(ask, { scope, since: mark?.erasure ?? null });
+  const { newest, last } = await readErasures(ask, { scope, known: mark?.erasures ?? null });
   const now: ServiceMark = {
     revisions,
     audit,
     redactions,
     imports,
-    erasure: newest ?? mark?.erasure ?? '',
+    erasures: newest.join(),
     isErasing: last === null ? mark?.isErasing === true : last === 'begin',
   };
   return {
@@ -158,20 +165,26 @@ async function readNews(
   };
 }
 
-/** The newest row of an erasure of anybody, and the last step of an erasure of this memory since a row. */
+/**
+ * The newest rows of erasures of anybody, and the last step of an erasure of this memory that is not among the
+ * known rows.
+ */
 async function readErasures(
   ask: Ask,
-  { scope, since }: { scope: ScopeKey; since: string | null },
-): Promise<{ newest: string | null; last: string | null }> {
+  { scope, known }: { scope: ScopeKey; known: string | null },
+): Promise<{ newest: readonly string[]; last: string | null }> {
   const action = toOwner(scope).spaceId === null ? 'users.erase' : 'spaces.erase';
-  let newest: string | null = null;
+  const seen = new Set(known === null || known === '' ? [] : known.split(','));
+  const newest: string[] = [];
+  let found = 0;
   let last: string | null = null;
   for await (const { id, target, details } of listAll<AdminAudit>(ask, 'audit', { action })) {
-    if (id === since) break;
-    newest ??= id;
-    if (target === labelOf(scope)) last ??= details['step'] === 'begin' ? 'begin' : 'end';
+    if (newest.length < NEWEST) newest.push(id);
+    if (seen.has(id)) found += 1;
+    else if (target === labelOf(scope)) last ??= details['step'] === 'begin' ? 'begin' : 'end';
     // What happened before a mount begins does not matter, unless it still goes on.
-    if (since === null && last !== null) break;
+    const isEnough = known === null ? last !== null : found > 0 && found === seen.size;
+    if (isEnough && newest.length === NEWEST) break;
   }
   return { newest, last };
 }

@@ -54,7 +54,7 @@ const StoredState = Type.Object({
     Type.Object({
       revisions: Type.String(),
       audit: Type.String(),
-      erasure: Type.String(),
+      erasures: Type.String(),
       isErasing: Type.Boolean(),
       redactions: Type.String(),
       imports: Type.String(),

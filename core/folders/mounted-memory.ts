@@ -42,15 +42,15 @@ export interface ServiceNews {
 export interface ServiceMark {
   /** The ids of the newest revisions. */
   revisions: string;
-  /** The id of the newest row of the audit. */
+  /** The ids of the newest rows of the audit. */
   audit: string;
-  /** The id of the newest row of an erasure, of anybody. */
-  erasure: string;
+  /** The ids of the newest rows of erasures, of anybody. */
+  erasures: string;
   /** The memory is being erased. */
   isErasing: boolean;
   /** The ids of the newest rows of redactions. */
   redactions: string;
-  /** The id of the newest row of an import, which writes revisions with old ids. */
+  /** The ids of the newest rows of imports, which write revisions with old ids. */
   imports: string;
 }
 

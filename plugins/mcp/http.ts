@@ -94,7 +94,7 @@ export function mcpRoute(
       ? {}
       : { challenge: `Bearer resource_metadata="${mcpResourceMetadata}"` }),
     async handle(request) {
-      if (isModern(request.body)) {
+      if (isModern(request.body, request.header('mcp-protocol-version'))) {
         const call = toCall(request, [request.body as JSONRPCMessage]);
         return await answerModern(request, (modern) =>
           createModernServer(modern, runner, call, toOptions(request, options)),

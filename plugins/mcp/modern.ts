@@ -20,11 +20,19 @@ const VERSION = 'io.modelcontextprotocol/protocolVersion';
 /** The parts of that SDK that are used here. */
 export type ModernSdk = typeof main & typeof stdio;
 
-/** Whether a message is of the newer protocol. */
-export function isModern(message: unknown): boolean {
-  const { params } = Object(message) as { params?: unknown };
+/** The oldest version of the newer protocol. Versions are days. */
+const OLDEST = '2026-07-28';
+
+/**
+ * Whether a message is of the newer protocol: by what it says itself, or else by the version that is named
+ * beside it.
+ */
+export function isModern(message: unknown, version: string | null = null): boolean {
+  const { params, method } = Object(message) as { params?: unknown; method?: unknown };
   const { _meta: meta } = Object(params) as { _meta?: unknown };
-  return typeof meta === 'object' && meta !== null && VERSION in meta;
+  if (typeof meta === 'object' && meta !== null && VERSION in meta) return true;
+  const isNamed = version !== null && /^\d{4}-\d\d-\d\d$/.test(version) && version >= OLDEST;
+  return isNamed && typeof method === 'string' && method !== 'initialize';
 }
 
 /** Imports the SDK when it is first needed. */

@@ -112,8 +112,10 @@ async function listVersions(
   };
   const limit = limitOf(query);
   const items: RevisionRecord[] = [];
+  // One more than is shown tells that there are more; a filter may leave most of them out.
+  const rows = isFiltered(query) ? ROWS : limit + 1;
   for (let after = start; ;) {
-    const page = await stores.files.versions(spaceId, { ...range, after, limit: ROWS }, call);
+    const page = await stores.files.versions(spaceId, { ...range, after, limit: rows }, call);
     for (const revision of page.items) {
       if (!isWanted(revision, query)) continue;
       if (items.length === limit) return { items, next: items.at(-1)?.id ?? null };
@@ -122,6 +124,16 @@ async function listVersions(
     if (page.next === null) return { items, next: null };
     after = page.next;
   }
+}
+
+/** Whether a filter is set that the database does not know. */
+function isFiltered({
+  operation,
+  api_key_id: key,
+  session_id: session,
+  service_account_id: account,
+}: Static<typeof ListQuery>): boolean {
+  return [operation, key, session, account].some((one) => one !== undefined);
 }
 
 function isWanted(revision: RevisionRecord, query: Static<typeof ListQuery>): boolean {

@@ -101,6 +101,27 @@ it('serves a client as an older one that sends initialize after server/discover'
   await served;
 });
 
+it('refuses a request of the newer protocol that does not say so itself, in its own form', async () => {
+  const { request } = await serveMcp();
+  for (const params of [undefined, {}, { _meta: {} }]) {
+    const { status, json } = await request('POST', '/v1/mcp', {
+      headers: {
+        ...asAgent,
+        'mcp-protocol-version': MODERN,
+        'mcp-method': 'tools/list',
+        accept: 'application/json, text/event-stream',
+      },
+      body: {
+        jsonrpc: '2.0',
+        id: 7,
+        method: 'tools/list',
+        ...(params !== undefined && { params }),
+      },
+    });
+    expect([status, json]).toMatchObject([400, { id: 7, error: { code: -32602 } }]);
+  }
+});
+
 it('keeps clients of both protocols apart at one address, and refuses both without a key', async () => {
   const { url, connect, request } = await serveMcp();
   const modern = newClient({ mode: { pin: MODERN } });
