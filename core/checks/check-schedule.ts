@@ -16,6 +16,9 @@ const LOOK_MS = 60_000;
 const PENDING_LOOK_MS = 2_000;
 /** A service that was not up at the time of day still runs the checks this much later. */
 const LATE_MINUTES = 60;
+/** Runs that are looked through for the model of this instance, and how long one counts. */
+const RUNS_READ = 20;
+const OTHER_MODEL_MS = 60 * 60_000;
 const NIGHT_MS = 12 * 60 * 60_000;
 const DAY_MINUTES = 24 * 60;
 /** The setting with the run before all is embedded anew: another one has to follow it. */
@@ -25,7 +28,6 @@ interface ScheduleDependencies {
   storage: Pick<Storage, 'checks' | 'config' | 'files' | 'leases'>;
   stored: {
     load(): Promise<{ checks: readonly unknown[] }>;
-    latest(): Promise<CheckRunRecord | null>;
     run(origin: CheckOrigin): Promise<AdminCheckRun | null>;
   };
   /** The time of day of the nightly run, as in `03:30`; `off` for none. */
@@ -61,8 +63,10 @@ export function createCheckSchedule(deps: ScheduleDependencies) {
       const origin = await findDue();
       if (origin === null) return null;
       const run = await stored.run(origin);
-      if (isPending) await storage.config.set({ [PENDING]: null }, null);
-      isPending = false;
+      if (origin === 'embedder' && isPending) {
+        await storage.config.set({ [PENDING]: null }, null);
+        isPending = false;
+      }
       return run;
     } finally {
       await storage.leases.release(LEASE, fence);
@@ -73,38 +77,20 @@ export function createCheckSchedule(deps: ScheduleDependencies) {
     const { [PENDING]: pending } = await storage.config.entries(PENDING);
     isPending = typeof pending === 'string';
     if ((await stored.load()).checks.length === 0) return null;
-    const latest = await stored.latest();
-    const isOther = latest !== null && latest.embedder !== deps.embedder;
-    if ((isOther || isPending) && (await isEmbedded())) return 'embedder';
-    return (await isNight()) ? 'nightly' : null;
-  }
-
-  async function isEmbedded(): Promise<boolean> {
-    const progress = await deps.embedding();
-    if (progress !== null && progress.state !== 'idle') return false;
-    return (await storage.files.countBehind()) === 0;
-  }
-
-  async function isNight(): Promise<boolean> {
-    if (deps.at === 'off') return false;
-    const now = deps.now();
-    const toMinutes = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
-    const since = toMinutes(toTimeOfDay(now, deps.timeZone)) - toMinutes(deps.at);
-    if ((since + DAY_MINUTES) % DAY_MINUTES >= LATE_MINUTES) return false;
-    const [last] = await storage.checks.runs({ limit: 1, origin: 'nightly' });
-    return last === undefined || now - last.at >= NIGHT_MS;
+    if ((isPending || (await hasOtherModel(deps))) && (await isEmbedded(deps))) return 'embedder';
+    return (await isNight(deps)) ? 'nightly' : null;
   }
 
   function schedule(delay: number): void {
+    if (isStopping) return;
+    if (timer !== null) clearTimeout(timer);
     timer = setTimeout(() => {
       running = tick()
         .catch((error: unknown) => {
           const { code } = toMemoryError(error);
           log.warn({ code, error: describeError(error) }, 'the stored checks could not be run');
         })
-        .finally(() => {
-          if (!isStopping) schedule(isPending ? PENDING_LOOK_MS : LOOK_MS);
-        });
+        .finally(() => schedule(isPending ? PENDING_LOOK_MS : LOOK_MS));
     }, delay);
     timer.unref();
   }
@@ -125,12 +111,46 @@ export function createCheckSchedule(deps: ScheduleDependencies) {
       if (before !== null) {
         await storage.config.set({ [PENDING]: before.id }, null);
         isPending = true;
-        if (timer !== null) {
-          clearTimeout(timer);
-          schedule(PENDING_LOOK_MS);
-        }
+        if (timer !== null) schedule(PENDING_LOOK_MS);
       }
       return await work();
     },
   };
+}
+
+/** Whether the last run was with another model. */
+async function hasOtherModel({
+  storage,
+  embedder: own,
+  now,
+}: ScheduleDependencies): Promise<boolean> {
+  const runs = await storage.checks.runs({ limit: RUNS_READ });
+  if (runs[0] === undefined || runs[0].embedder === own) return false;
+  // While instances with both models are up, they would run one after the other for ever.
+  const isOwn = ({ embedder, at }: CheckRunRecord) =>
+    embedder === own && now() - at < OTHER_MODEL_MS;
+  return !runs.some(isOwn);
+}
+
+/** Whether all memory is indexed, and embedded with the present model. */
+async function isEmbedded({ storage, embedding }: ScheduleDependencies): Promise<boolean> {
+  const progress = await embedding();
+  if (progress !== null && progress.state !== 'idle') return false;
+  return (await storage.files.countBehind()) === 0;
+}
+
+/** Whether it is the time of day, and the checks were not run this night. */
+async function isNight({
+  storage,
+  at,
+  timeZone,
+  now: clock,
+}: ScheduleDependencies): Promise<boolean> {
+  if (at === 'off') return false;
+  const now = clock();
+  const toMinutes = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+  const since = toMinutes(toTimeOfDay(now, timeZone)) - toMinutes(at);
+  if ((since + DAY_MINUTES) % DAY_MINUTES >= LATE_MINUTES) return false;
+  const [last] = await storage.checks.runs({ limit: 1, origin: 'nightly' });
+  return last === undefined || now - last.at >= NIGHT_MS;
 }

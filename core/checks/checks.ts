@@ -9,9 +9,13 @@ import { bisect, type BisectDependencies } from './bisect.ts';
 import { type Check, scopeOf } from './check.ts';
 import { createCheckSchedule } from './check-schedule.ts';
 import { type CheckedMemory, filesNow } from './checked-memory.ts';
-import { type CheckProgress, runChecks } from './run-checks.ts';
+import { runChecks, toCall } from './run-checks.ts';
 import { beginTrial, type TrialDependencies } from './trial.ts';
-import { createStoredChecks, type StoredCheckDependencies } from './stored-checks.ts';
+import {
+  type ProgressOptions,
+  type StoredCheckDependencies,
+  StoredChecks,
+} from './stored-checks.ts';
 
 /** What checks work with. */
 export interface ChecksDependencies
@@ -30,12 +34,8 @@ export interface ChecksDependencies
   embedding: () => Promise<EmbeddingProgress | null>;
 }
 
-/** How a run of checks says how far it is. */
-export interface ProgressOptions {
-  progress?: CheckProgress | null;
-  /** `progressOf` tells it by this id. */
-  progressId?: string | undefined;
-}
+/** Files that a question finds at most. */
+const FOUND = 50;
 
 /** Creates what runs checks: given ones, and those that the service keeps. */
 export function createChecks(deps: ChecksDependencies) {
@@ -48,43 +48,42 @@ export function createChecks(deps: ChecksDependencies) {
   };
   const underWay = new Map<string, AdminCheckProgress>();
 
-  function run(checks: readonly Check[], progress: CheckProgress | null): Promise<CheckRun> {
-    return runChecks({ memory, timeZone, now }, checks, { progress });
-  }
-
-  /** Does some work that reports its progress, and tells it by an id meanwhile. */
-  async function follow<T>(
-    { progress = null, progressId }: ProgressOptions,
-    work: (progress: CheckProgress | null) => Promise<T>,
-  ): Promise<T> {
-    if (progressId === undefined) return await work(progress);
+  async function run(
+    checks: readonly Check[],
+    { progress = null, progressId }: ProgressOptions = {},
+  ): Promise<CheckRun> {
+    const parts = { memory, timeZone, now };
+    if (progressId === undefined) return await runChecks(parts, checks, { progress });
     const state = { files: 0, done: 0, total: 0 };
     underWay.set(progressId, state);
     try {
-      return await work({
-        files: (files) => Object.assign(state, { files }),
-        checks: (done, total) => Object.assign(state, { done, total }),
-      });
+      const own = {
+        files: (files: number) => Object.assign(state, { files }),
+        checks: (done: number, total: number) => Object.assign(state, { done, total }),
+      };
+      return await runChecks(parts, checks, { progress: own });
     } finally {
       underWay.delete(progressId);
     }
   }
 
   async function findPlaces(check: Check) {
-    const { results } = await run([check], null);
+    const { results } = await run([check]);
     return results[0]?.places ?? [];
   }
 
-  const stored = createStoredChecks({ ...deps, run });
+  const stored = new StoredChecks({ ...deps, run });
   return {
-    run: (checks: readonly Check[], options: ProgressOptions = {}) =>
-      follow(options, (progress) => run(checks, progress)),
-    stored: {
-      ...stored,
-      run: (
-        origin: Parameters<typeof stored.run>[0],
-        options: Omit<Parameters<typeof stored.run>[1] & object, 'progress'> & ProgressOptions = {},
-      ) => follow(options, (progress) => stored.run(origin, { ...options, progress })),
+    run,
+    stored,
+    /** The virtual paths of the files that questions find, best first. It leaves no access row. */
+    async ask(questions: readonly { user: string; query: string }[]): Promise<string[][]> {
+      const answers: string[][] = [];
+      for (const { user, query } of questions) {
+        const { results } = await memory.find({ query, limit: FOUND }, toCall(user));
+        answers.push(results.map(({ path }) => path));
+      }
+      return answers;
     },
     /** Begins to try changes of one memory; `null` where no stored check is about it. */
     async tryOn(scope: ScopeKey): Promise<CheckTrial | null> {

@@ -145,22 +145,79 @@ async function lookAtPage(
   { findings, moment }: { findings: readonly Finding[]; moment: Moment },
 ): Promise<void> {
   const pause = createPause();
-  const wanted = page.flatMap((key) => {
-    const own = findings.filter(({ check }) => isAbout(check, key));
-    return own.length === 0 ? [] : [{ key, own }];
-  });
-  for (let from = 0; from < wanted.length; from += FILES_AT_ONCE) {
-    const some = wanted.slice(from, from + FILES_AT_ONCE);
-    const files = await Promise.all(some.map(({ key }) => memory.read(key)));
-    for (const [index, { key, own }] of some.entries()) {
-      const file = files[index] ?? null;
-      if (file === null) continue;
+  let batch: { key: FileKey; own: Finding[] }[] = [];
+  const lookAtBatch = async () => {
+    const files = await Promise.all(batch.map(({ key }) => memory.read(key)));
+    for (const [at, { key, own }] of batch.entries()) {
+      const read = files[at] ?? null;
+      if (read === null) continue;
+      const file = new LookedAtFile(key, read, moment);
       for (const finding of own) {
-        lookAtFile(finding, { key, file, moment });
-        await pause();
+        lookAtFile(finding, file);
+        const turn = pause();
+        if (turn !== undefined) await turn;
       }
     }
+    batch = [];
+  };
+  for (const key of page) {
+    const own = findings.filter(({ check }) => isAbout(check, key));
+    if (own.length > 0) batch.push({ key, own });
+    if (batch.length >= FILES_AT_ONCE) await lookAtBatch();
+    const turn = pause();
+    if (turn !== undefined) await turn;
   }
+  await lookAtBatch();
+}
+
+/** A file that several checks look at: what is the same for all of them is looked for once. */
+class LookedAtFile {
+  readonly key: FileKey;
+  readonly content: string;
+  readonly size: number;
+  readonly #moment: Moment;
+  #secrets: number[] | null = null;
+  #expired: number[] | null = null;
+
+  constructor(key: FileKey, file: { content: string; size: number }, moment: Moment) {
+    this.key = key;
+    this.content = file.content;
+    this.size = file.size;
+    this.#moment = moment;
+  }
+
+  /** The lines, from 1, that have what is sought; of a file that has expired as a whole, the first. */
+  findLines(sought: Sought): number[] {
+    if (sought.kind === 'secret') {
+      return (this.#secrets ??= this.#toLines(
+        detect(this.content, SECRETS).map(({ start }) => start),
+      ));
+    }
+    if (sought.kind === 'expired') {
+      return (this.#expired ??= listExpired(this.content, this.#moment).map(
+        ({ line, saidIn }) => line ?? saidIn,
+      ));
+    }
+    return this.#toLines(
+      sought.kind === 'pattern'
+        ? sought.find(this.content).map(({ start }) => start)
+        : findText(this.content, sought.text),
+    );
+  }
+
+  #toLines(starts: readonly number[]): number[] {
+    return starts.length === 0 ? [] : [...new Set(toLineNumbers(this.content, starts))];
+  }
+}
+
+const SECRETS = new Set(['secrets'] as const);
+
+function findText(content: string, text: string): number[] {
+  const starts: number[] = [];
+  for (let at = content.indexOf(text); at !== -1; at = content.indexOf(text, at + text.length)) {
+    starts.push(at);
+  }
+  return starts;
 }
 
 /** Whether a check is about a file. */
@@ -189,41 +246,17 @@ function toGroup({ target }: Check, { scope }: FileKey): string {
   return target.kind === 'each_user' ? scope : '';
 }
 
-function lookAtFile(
-  finding: Finding,
-  { key, file, moment }: { key: FileKey; file: { content: string; size: number }; moment: Moment },
-): void {
+function lookAtFile(finding: Finding, file: LookedAtFile): void {
   const { check, matches, bytes } = finding;
   const { rule } = check;
-  const group = toGroup(check, key);
+  const group = toGroup(check, file.key);
   bytes.set(group, (bytes.get(group) ?? 0) + file.size);
   if (!('sought' in rule)) return;
-  const lines = findLines(file.content, rule.sought, moment);
+  const lines = file.findLines(rule.sought);
   if (lines.length > 0 && rule.kind !== 'contains') {
-    finding.add(group, toPhysicalPath(key), lines);
+    finding.add(group, toPhysicalPath(file.key), lines);
   }
   matches.set(group, (matches.get(group) ?? 0) + lines.length);
-}
-
-/** The lines, from 1, that have what is sought; of a file that has expired as a whole, the first. */
-function findLines(content: string, sought: Sought, moment: Moment): number[] {
-  if (sought.kind === 'expired') {
-    return listExpired(content, moment).map(({ line, saidIn }) => line ?? saidIn);
-  }
-  return [...new Set(toLineNumbers(content, findStarts(content, sought)))];
-}
-
-const SECRETS = new Set(['secrets'] as const);
-
-function findStarts(content: string, sought: Exclude<Sought, { kind: 'expired' }>): number[] {
-  if (sought.kind === 'secret') return detect(content, SECRETS).map(({ start }) => start);
-  if (sought.kind === 'pattern') return sought.find(content).map(({ start }) => start);
-  const starts: number[] = [];
-  const { text } = sought;
-  for (let at = content.indexOf(text); at !== -1; at = content.indexOf(text, at + text.length)) {
-    starts.push(at);
-  }
-  return starts;
 }
 
 /** What was found of the users and files that there are, to say what a missing name may be. */
@@ -404,7 +437,8 @@ async function hasFiles(
   return false;
 }
 
-function toCall(userId: string): ToolCall {
+/** A call of a user that counts as none. */
+export function toCall(userId: string): ToolCall {
   return {
     userId,
     actor: CHECK_ACTOR,

@@ -1,12 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRequestedChecks } from '../checks/check.ts';
 import { readCheckFile } from '../checks/read-check-file.ts';
 import { compareRuns, sayChanges, sayWhy, toJunit, toPlain } from '../checks/reports.ts';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
 import { type LoadedConfig, loadConfig, openConfig } from '../config/index.ts';
-import type { CheckChange, CheckResult, CheckRun } from '../schemas/checks.ts';
+import type { AdminCheckProgress, CheckChange, CheckResult, CheckRun } from '../schemas/checks.ts';
 import type { Core } from '../service.ts';
 import type { Command, CommandContext } from './command.ts';
 import { explainFailure, StartError } from './failure.ts';
@@ -18,6 +20,7 @@ import { writeOutput } from './streams.ts';
 const FILES = ['memory.checks.yaml', 'memory.checks.yml', 'memory.checks.json'];
 /** The exit code where checks could not run. */
 const EXIT_NOT_RUN = 2;
+const POLL_MS = 1_000;
 
 /** `memory-service check`: tests for memory, for people and for CI. */
 export const check: Command = {
@@ -115,7 +118,7 @@ async function runOn(context: CommandContext, file: object): Promise<CheckRun> {
     if (url !== undefined) throw new StartError('Give an archive or --url, not both.');
     return await runOnArchive(loaded, { archive: argument, file });
   }
-  const ask = (api: RunningServer) => api.ask<CheckRun>('POST', 'checks/run', file);
+  const ask = (api: RunningServer) => runThere(api, file);
   if (url === undefined) {
     return await workOnMemory<CheckRun>(loaded, {
       there: ask,
@@ -123,6 +126,32 @@ async function runOn(context: CommandContext, file: object): Promise<CheckRun> {
     });
   }
   return await ask(callUrl(url, loaded));
+}
+
+/** Runs checks on a server, which says meanwhile how far it is. */
+async function runThere(api: RunningServer, file: object): Promise<CheckRun> {
+  const progressId = randomUUID();
+  const ended = new AbortController();
+  const files = createProgress('files');
+  const checks = createProgress('checks');
+  const follow = async () => {
+    while (!ended.signal.aborted) {
+      await sleep(POLL_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+      if (ended.signal.aborted) return;
+      // Another instance may answer, which does not know: then there is no progress.
+      const path = `checks/progress/${progressId}`;
+      const state = await api.ask<AdminCheckProgress | null>('GET', path).catch(() => null);
+      if (state === null) continue;
+      if (state.done > 0) checks(state.done, state.total);
+      else files(state.files, null);
+    }
+  };
+  void follow();
+  try {
+    return await api.ask<CheckRun>('POST', 'checks/run', { ...file, progressId });
+  } finally {
+    ended.abort();
+  }
 }
 
 function runHere(core: Core, file: object): Promise<CheckRun> {

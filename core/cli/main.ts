@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => (await import('./import.ts')).importCommand,
   mount: async () => (await import('./mount.ts')).mount,
   check: async () => (await import('./check.ts')).check,
+  eval: async () => (await import('./eval.ts')).evalCommand,
   verify: async () => (await import('./verify.ts')).verify,
   freeze: async () => (await import('./freeze.ts')).freeze,
   keys: async () => (await import('./keys.ts')).keys,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { AdminRevision } from './revisions.ts';
-import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
+import { count, nullable, strictObject, text, timeSchema, userIdSchema } from './shapes.ts';
 
 const checkList = (minItems: 0 | 1) =>
   Type.Array(Type.Record(Type.String(), Type.Unknown()), {
@@ -170,3 +170,19 @@ export const AdminCheckProgress = strictObject({
   total: count(),
 });
 export type AdminCheckProgress = Static<typeof AdminCheckProgress>;
+
+/** Questions to ask, as finds of their users would. */
+export const CheckAskBody = strictObject({
+  questions: Type.Array(
+    strictObject({ user: userIdSchema, query: Type.String({ minLength: 1, maxLength: 10_000 }) }),
+    { minItems: 1, maxItems: 100 },
+  ),
+});
+
+/** What was found, best first. */
+export const CheckAnswers = strictObject({
+  answers: Type.Array(Type.Array(text('Virtual path.')), {
+    description: 'The files of each question, at most 50.',
+  }),
+});
+export type CheckAnswers = Static<typeof CheckAnswers>;

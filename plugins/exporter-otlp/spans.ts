@@ -102,6 +102,7 @@ const NAMES: Readonly<Record<string, string>> = {
 const ACTORS = new Set([
   'agent',
   'admin',
+  'check',
   'dream-agent',
   'filing-agent',
   'folder',
@@ -120,6 +121,7 @@ function nameOf({ kind, attributes }: SpanRecord, tool: string | null): string {
 
 function toRootAttributes(event: EventRecord): Attributes {
   if (event.kind === 'dream.run') return { 'gen_ai.agent.name': 'dream-agent' };
+  if (event.kind === 'check.run') return {};
   return {
     'gen_ai.tool.name': event.tool ?? 'unknown',
     'gen_ai.tool.type': 'function',

@@ -8,6 +8,8 @@ import {
   AdminCheckRun,
   AdminCheckRuns,
   AdminChecks,
+  CheckAnswers,
+  CheckAskBody,
   CheckBisectBody,
   CheckRun,
   CheckRunBody,
@@ -23,7 +25,11 @@ const DEADLINE_MS = 10 * 60_000;
 
 /** Runs checks on memory, and keeps those of the service. */
 export function checksRoutes({ checks }: Pick<Core, 'checks'>): RouteDefinition[] {
-  const { stored } = checks;
+  return [...storedRoutes(checks), ...runRoutes(checks), ...resultRoutes(checks)];
+}
+
+/** The stored checks themselves. */
+function storedRoutes({ stored }: Core['checks']): RouteDefinition[] {
   return [
     adminRoute('Checks', {
       tagDescription: 'Tests for memory.',
@@ -62,6 +68,13 @@ export function checksRoutes({ checks }: Pick<Core, 'checks'>): RouteDefinition[
         return answer;
       },
     }),
+  ];
+}
+
+/** What tries checks and questions on memory. */
+function runRoutes(checks: Core['checks']): RouteDefinition[] {
+  const { stored } = checks;
+  return [
     adminRoute('Checks', {
       method: 'POST',
       path: '/v1/admin/checks/run',
@@ -111,6 +124,25 @@ export function checksRoutes({ checks }: Pick<Core, 'checks'>): RouteDefinition[
         return await checks.bisect(given);
       },
     }),
+    adminRoute('Checks', {
+      method: 'POST',
+      path: '/v1/admin/checks/ask',
+      role: 'operator',
+      summary: 'Ask questions to measure what finds give',
+      description:
+        'Answers the paths of the files that each question finds, and leaves no access row. memory-service eval calls it.',
+      bodySchema: CheckAskBody,
+      resultSchema: CheckAnswers,
+      deadlineMs: DEADLINE_MS,
+      handle: async ({ body }) => ({ answers: await checks.ask(body.questions) }),
+    }),
+  ];
+}
+
+/** What runs find, and how far they are. */
+function resultRoutes(checks: Core['checks']): RouteDefinition[] {
+  const { stored } = checks;
+  return [
     adminRoute('Checks', {
       method: 'GET',
       path: '/v1/admin/checks/progress/:id',

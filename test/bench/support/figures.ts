@@ -57,6 +57,13 @@ export const FIGURES = {
   'revert-stall': atMost(50, 'ms', 'revert of 10,000 revisions', 'longest stall of the loop'),
   'revert-memory': atMost(200, 'MB', 'revert of 10,000 revisions', 'more than before'),
   'redact-text': atMost(30, 's', 'a text in 520 versions of 40 files', 'redacted everywhere'),
+  'checks-time': atMost(60, 's', '200 checks, 1,000 users × 50 files', 'all of them'),
+  'checks-stall': atMost(
+    50,
+    'ms',
+    '200 checks, 1,000 users × 50 files',
+    'longest stall of the loop',
+  ),
   'redact-stall': atMost(
     50,
     'ms',

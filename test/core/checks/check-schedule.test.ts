@@ -108,4 +108,8 @@ it('runs before and after all is embedded anew, and once with another model', as
     changes: [{ name: 'by meaning', turned: 'red' }],
   });
   expect(await second.checks.schedule.tick()).toBe(null);
+
+  // An instance that still has the first model does not run them again and again.
+  const third = await make('meaning', embedMeaning);
+  expect(await third.checks.schedule.tick()).toBe(null);
 });

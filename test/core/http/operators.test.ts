@@ -56,6 +56,7 @@ const OPERATOR = new Set([
   'POST /v1/admin/playground/:name',
   'PUT /v1/admin/checks',
   'POST /v1/admin/checks/run',
+  'POST /v1/admin/checks/ask',
   'POST /v1/admin/checks/bisect',
   'POST /v1/admin/verify',
   'PUT /v1/admin/dream/users/:userId/paused',

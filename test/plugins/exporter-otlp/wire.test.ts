@@ -233,6 +233,17 @@ describe('what a span says', () => {
     });
     expect(collector.spans[0]?.attributes).not.toHaveProperty('gen_ai.tool.name');
   });
+
+  it('of a run of the stored checks is named so, and is no tool', async () => {
+    const collector = await startCollector();
+    const run = event({ kind: 'check.run', tool: null, name: 'checks', actor: 'check' });
+    await send([run], { endpoint: collector.url });
+    expect(collector.spans[0]).toMatchObject({
+      name: 'check.run',
+      attributes: { 'memory.actor': 'check' },
+    });
+    expect(collector.spans[0]?.attributes).not.toHaveProperty('gen_ai.tool.name');
+  });
 });
 
 describe('a user', () => {
