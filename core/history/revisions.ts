@@ -129,6 +129,8 @@ export interface Revisions {
    * oldest remaining revision. Version 0 if the file doesn't exist.
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
+  /** Who wrote a line of the newest version, counted from 1; `null` where that revision is pruned. */
+  lineWriter(key: FileKey, line: number): Promise<RevisionRecord | null>;
   /** Where a file and lines of it are now; see `undo/follow-lines.ts`. */
   follow(lines: LinesToFollow): Promise<FollowedLines>;
   /** What a run wrote in one scope: its revisions, oldest first, with their contents. */
@@ -227,6 +229,14 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
     prune: (request, caller) => pruneRevisions(parts, request, caller),
 
     lineTimes: (key) => readLineTimes(storage, key),
+
+    async lineWriter(key, line) {
+      const file = await storage.files.get(key);
+      if (file === null || file.content === null) return null;
+      const { version, content } = file;
+      const { ranges } = await readBlame(storage, key, { version, content });
+      return ranges.find(({ endLine }) => endLine >= line)?.revision ?? null;
+    },
 
     follow: (lines) => followLines(parts, lines),
 

@@ -24,6 +24,8 @@ export interface QueuedLine {
   text: string;
   said: SaidFact;
   context: string | null;
+  /** Throws `WRITES_FROZEN` where an operator has stopped the filing, or who told the line. */
+  checkWriter(): void;
 }
 
 /** What became of a line. */
@@ -111,7 +113,7 @@ function toDiscard({ file, said, text }: QueuedLine): ExaminedOperation {
 async function write(
   session: Session,
   { proposal, accepted, refused, isDone }: Found,
-  { file, text, said }: QueuedLine,
+  { file, text, said, checkWriter }: QueuedLine,
 ): Promise<Fate> {
   const { deps, call, options } = session;
   for (let attempt = 1; ; attempt += 1) {
@@ -146,6 +148,7 @@ async function write(
         ? 'A fact of the inbox was filed.'
         : 'Memory says so already, or the line says nothing to keep.'
       : 'The fact could not be filed; it waits for a dream.';
+    checkWriter();
     try {
       await deps.files.writeAll<Kept>(
         { files: toContents(files), reason },

@@ -17,7 +17,8 @@ interface FilingTurnsOptions {
 /** Whose lines are filed when: few users at once, and less often after each failure. */
 export class FilingTurns {
   readonly #options: FilingTurnsOptions;
-  readonly #waiting = new Set<string>();
+  /** Users with lines that wait, and when their turn may begin, of `performance.now()`. */
+  readonly #waiting = new Map<string, number>();
   readonly #active = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | null = null;
@@ -40,25 +41,23 @@ export class FilingTurns {
 
   /** Adds a user with a line that is new. */
   wake(userId: string): void {
-    this.#waiting.add(userId);
+    this.#waiting.set(userId, 0);
     if (this.#failures === 0) this.#schedule(this.#options.delays.firstMs);
   }
 
   /** Adds a user with lines that an earlier process left; {@link begin} begins with them. */
   add(userId: string): void {
-    this.#waiting.add(userId);
+    this.#waiting.set(userId, 0);
   }
 
   begin(): void {
     if (this.#waiting.size > 0) this.#schedule(this.#options.delays.firstMs);
   }
 
-  /** Resolves when nothing is being filed; who waits because of a failure still waits. */
+  /** Resolves when nothing is being filed; whose turn comes later still waits. */
   async waitIdle(): Promise<void> {
-    while (
-      !this.signal.aborted &&
-      (this.#active.size > 0 || (this.#waiting.size > 0 && this.#failures === 0))
-    ) {
+    const isDue = () => this.#failures === 0 && this.#nextAt() <= performance.now();
+    while (!this.signal.aborted && (this.#active.size > 0 || isDue())) {
       if (this.#active.size > 0) await Promise.allSettled(this.#active.values());
       else this.#pump();
     }
@@ -87,12 +86,27 @@ export class FilingTurns {
 
   #pump(): void {
     this.#timer = null;
-    for (const userId of this.#waiting) {
+    const now = performance.now();
+    for (const [userId, at] of this.#waiting) {
       if (this.#active.size >= AT_ONCE || this.signal.aborted) return;
-      if (this.#active.has(userId)) continue;
+      if (at > now || this.#active.has(userId)) continue;
       this.#waiting.delete(userId);
       this.#active.set(userId, this.#takeTurn(userId));
     }
+    this.#scheduleNext();
+  }
+
+  /** When the next turn may begin; `Infinity` while nobody waits but users whose turn is under way. */
+  #nextAt(): number {
+    const times = [...this.#waiting].flatMap(([userId, at]) =>
+      this.#active.has(userId) ? [] : [at],
+    );
+    return Math.min(Infinity, ...times);
+  }
+
+  #scheduleNext(): void {
+    const at = this.#nextAt();
+    if (at < Infinity) this.#schedule(Math.max(0, at - performance.now()));
   }
 
   async #takeTurn(userId: string): Promise<void> {
@@ -108,12 +122,14 @@ export class FilingTurns {
       this.#waitAgain(userId, againMs * 2 ** Math.min(this.#failures - 1, 10));
     } finally {
       this.#active.delete(userId);
-      if (this.#waiting.size > 0 && this.#failures === 0) this.#schedule(0);
+      if (this.#failures === 0) this.#scheduleNext();
     }
   }
 
   #waitAgain(userId: string, delayMs: number): void {
-    this.#waiting.add(userId);
-    this.#schedule(Math.min(LONGEST_DELAY_MS, delayMs));
+    const delay = Math.min(LONGEST_DELAY_MS, delayMs);
+    // A line that came meanwhile does not wait for that.
+    if (!this.#waiting.has(userId)) this.#waiting.set(userId, performance.now() + delay);
+    this.#schedule(delay);
   }
 }

@@ -15,7 +15,7 @@ import { RootTrace } from '../../telemetry/tracer.ts';
 import type { BackgroundFiling } from '../remember.ts';
 import { fileLine, type QueuedLine } from './file-line.ts';
 import { FilingTurns } from './filing-turns.ts';
-import { readInbox } from './inbox.ts';
+import { type InboxFile, readInbox } from './inbox.ts';
 import type { RememberDependencies } from './session.ts';
 
 /** The actor of what is filed in the background. */
@@ -85,10 +85,9 @@ export function createFiling(deps: FilingDependencies): Filing {
     try {
       for (;;) {
         if (signal.aborted) return true;
-        const found = await findQueued(remember, userId);
-        if (found === null) return true;
         deps.checkScopes([toScope({ userId })]);
-        remember.files.checkWrites({ userId, actor: FILING_ACTOR });
+        const { found, isStopped } = await findQueued(remember, userId);
+        if (found === null) return !isStopped;
         const context = contexts.get(keyOf(userId, found.said)) ?? null;
         const line = { userId, ...found, context };
         const fate = await inCall(deps, { userId, signal }, (call) =>
@@ -189,19 +188,50 @@ function keyOf(userId: string, { text }: Pick<SaidFact, 'text'>): string {
   return hashText(JSON.stringify([userId, text.trim()]));
 }
 
-/** The first line that waits. One that is pinned or part of something else, as code, is left alone. */
+/**
+ * The first line that waits and may be filed. One that is pinned or part of something else, as code, is left
+ * alone. `isStopped`: no line may be filed, and a freeze is the reason.
+ */
 async function findQueued(
   deps: RememberDependencies,
   userId: string,
-): Promise<Pick<QueuedLine, 'file' | 'text' | 'said'> | null> {
+): Promise<{
+  found: Pick<QueuedLine, 'file' | 'text' | 'said' | 'checkWriter'> | null;
+  isStopped: boolean;
+}> {
+  let isStopped = false;
   for (const file of await readInbox(deps, userId)) {
     if (!file.content.includes(QUEUED)) continue;
     const { lines, isProtected } = await inSlices(parseInSteps(file.content));
     for (const [at, text] of lines.entries()) {
       const said = parseInboxLine(text);
       const hasNested = /^\s+\S/.test(lines[at + 1] ?? '');
-      if (said?.isQueued === true && !isProtected[at] && !hasNested) return { file, text, said };
+      if (said?.isQueued !== true || isProtected[at] || hasNested) continue;
+      const checkWriter = await createWriterCheck(deps, userId, { file, line: at + 1 });
+      try {
+        checkWriter();
+        return { found: { file, text, said, checkWriter }, isStopped };
+      } catch (error) {
+        if (!isFrozen(error)) throw error;
+        isStopped = true;
+      }
     }
   }
-  return null;
+  return { found: null, isStopped };
+}
+
+/** Makes a check that throws `WRITES_FROZEN` where the filing is stopped, or who told the line of an inbox is. */
+async function createWriterCheck(
+  { files, revisions }: RememberDependencies,
+  userId: string,
+  { file, line }: { file: InboxFile; line: number },
+): Promise<() => void> {
+  const key = { scope: toScope({ userId }), path: belowUser(file.path) };
+  const writer = await revisions.lineWriter(key, line);
+  return () => {
+    files.checkWrites({ userId, actor: FILING_ACTOR });
+    if (writer === null) return;
+    const apiKey = writer.keyId === null ? undefined : { id: writer.keyId };
+    files.checkWrites({ userId, actor: writer.actor, apiKey });
+  };
 }

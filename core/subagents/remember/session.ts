@@ -24,7 +24,7 @@ import type { Question } from './prompt.ts';
 export interface RememberDependencies extends LookDependencies, InboxDependencies {
   files: Files;
   idempotency: Idempotency;
-  revisions: Pick<Revisions, 'contents' | 'lineTimes'>;
+  revisions: Pick<Revisions, 'contents' | 'lineTimes' | 'lineWriter'>;
   model: Model;
   /** Judges what the model proposes; the same model unless another one is configured. */
   verifier: Model;

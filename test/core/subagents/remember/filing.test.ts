@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../../core/contracts/model-provider.ts';
-import { asAdmin } from '../../http/serve.ts';
+import { asAdmin, asAgent } from '../../http/serve.ts';
 import { edit } from '../../../support/edit-memory.ts';
 import { type ModelService, passAll, serveWithModel } from '../../../support/model-service.ts';
 import { call, openCore, temporaryDatabase, temporaryDatabases } from '../../../support/service.ts';
@@ -202,6 +202,45 @@ describe('wait: false', () => {
     await expect
       .poll(() => service.read(PATH), { timeout: 60_000, interval: 200 })
       .toContain('Likes rain.');
+  });
+
+  it('waits where an operator has stopped who told the line, and files what others told', async () => {
+    const service = await serveWithModel();
+    service.says(addsFact);
+    const admin = async (method: string, path: string, body?: object) =>
+      (await service.request(method, `/v1/admin/${path}`, { headers: asAdmin, body })).json;
+    const stop = async (target: { actor: string } | { keyId: string }) =>
+      (await admin('POST', 'freeze', { ...target, reason: 'an incident', minutes: 5 }))
+        .id as string;
+    const made = await admin('POST', 'keys', { name: 'intake' });
+    let release = () => undefined as void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    service.provider.next((exchange) => {
+      void held.then(() => exchange.sendJson(200, exchange.proper()));
+    });
+    const tell = (text: string, { actor, key }: { actor?: string; key?: string } = {}) =>
+      service.request('POST', '/v1/tools/memory_remember/execute', {
+        headers: key === undefined ? asAgent : { authorization: `Bearer ${key}` },
+        body: {
+          context: { userId: 'alice', ...(actor !== undefined && { actor }) },
+          arguments: { text, at: AT, wait: false },
+        },
+      });
+    await tell('Likes rain.');
+    await tell('Likes snow.', { actor: 'forger' });
+    expect((await tell('Likes hail.', { key: made.key })).status).toBe(200);
+    const freezes = [await stop({ actor: 'forger' }), await stop({ keyId: made.id })];
+    release();
+    await expect.poll(() => service.read(INBOX)).not.toContain('rain');
+    await service.core.filing.waitIdle();
+    expect(await service.read(INBOX)).toMatch(
+      /to be filed\) Likes snow[^]*to be filed\) Likes hail/,
+    );
+    expect(await service.read(PATH)).not.toMatch(/snow|hail/);
+    for (const id of freezes) await admin('DELETE', `freezes/${id}`);
+    await tell('Likes fog.');
+    await expect.poll(() => service.read(INBOX)).toBe('# Inbox\n\n');
+    expect(await service.read(PATH)).toMatch(/rain[^]*snow[^]*hail[^]*fog/);
   });
 
   it('leaves a line that somebody edits or removes meanwhile as they want it', async () => {
