@@ -225,7 +225,7 @@ async function readPage(file: string): Promise<{ packages: string[]; code: strin
 }
 
 function specifiers(): string[] {
-  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
+  const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json'));
   return entries.map((entry) => `memory-service${entry.slice(1)}`);
 }
 

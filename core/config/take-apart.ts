@@ -34,7 +34,8 @@ export function takeApart(
   const groups = new Set(
     keys.filter((key) => key.includes('.')).map((key) => key.split('.', 1)[0]),
   );
-  const members = isFile ? [] : MEMBERS;
+  // Editors check the file by it.
+  const members = isFile ? ['$schema'] : MEMBERS;
 
   function take(key: string, value: unknown): void {
     if (value === undefined || value === null) return;

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { root, run, serve, temporaryDirectory } from './run-example.ts';
 
@@ -29,5 +30,24 @@ describe.each(FILES)('%s', (name) => {
     expect(names).toContain('memory_note');
     expect(names).toContain('memory_delete');
     expect(names).not.toContain('memory_move');
+  });
+});
+
+describe('the schema of memory.config.json', () => {
+  it('allows the example, and says where a value or a key is wrong', async () => {
+    const file = join(root, 'examples/config-file/memory.config.json');
+    const example = JSON.parse(await readFile(file, 'utf8')) as { $schema: string };
+    const schema = await readFile(join(file, '..', example.$schema), 'utf8');
+    const check = new Ajv({ strict: false }).compile(JSON.parse(schema) as object);
+    expect([check(example), check.errors]).toEqual([true, null]);
+    for (const [wrong, place] of [
+      [{ port: 'many' }, '/port'],
+      [{ limits: { maxFiles: 3 } }, '/limits'],
+      [{ unknown: true }, ''],
+      [{ storage: { options: {} } }, '/storage'],
+    ] as const) {
+      expect(check({ ...example, ...wrong })).toBe(false);
+      expect(check.errors?.map(({ instancePath }) => instancePath)).toContain(place);
+    }
   });
 });
