@@ -6,6 +6,7 @@ import type { TypedToolRunner } from './contracts/tool.ts';
 import { ConfigError } from './config/error.ts';
 import { createCore, type StartOptions } from './service.ts';
 import { withDefaultPlugins } from './host/default-plugins.ts';
+import { type AdminCalls, createAdminCalls } from './http/admin-calls.ts';
 import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 
@@ -18,6 +19,7 @@ export type {
   ToolRunner,
   TypedToolRunner,
 } from './contracts/tool.ts';
+export type { AdminCallOptions, AdminCalls, AdminRoutes } from './http/admin-calls.ts';
 export type { CallbackOptions, MiddlewareOptions } from './http/app.ts';
 export type { StartOptions } from './service.ts';
 export type { ResolveUserId } from './http/signed-in.ts';
@@ -31,6 +33,8 @@ export interface MemoryService {
   readonly app: Koa;
   /** The tools in this process: what adapters take. */
   readonly tools: TypedToolRunner;
+  /** The admin API in this process, without HTTP; see {@link AdminCalls}. */
+  readonly admin: AdminCalls;
   /**
    * For a Koa app that exists: answers the routes below `basePath` and calls `next()` for all
    * else. It opens storage at its first request and starts no background work. With `resolveUserId`
@@ -82,9 +86,12 @@ export function createMemoryService(config: MemoryServiceConfig): MemoryService 
     checkRoutes: (routes) => http.checkRoutes(routes),
     findPlugins: withDefaultPlugins,
   });
-  const http = createApp(core, serviceRoutes(core));
+  const routes = serviceRoutes(core);
+  const http = createApp(core, routes);
   return {
     app: http.app,
+    // Its types are made of the schemas of the routes.
+    admin: createAdminCalls(core, routes) as AdminCalls,
     // The definitions are checked against the services that the types come from.
     tools: core.tools as TypedToolRunner,
     middleware: (options) => http.middleware(checkMount(options)),

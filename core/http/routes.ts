@@ -35,6 +35,7 @@ import { spacesRoutes } from './routes/spaces.ts';
 import { statusRoutes } from './routes/status.ts';
 import { toolsRoutes } from './routes/tools.ts';
 import { tracesRoutes } from './routes/traces.ts';
+import { restoreRoutes } from './routes/restores.ts';
 import { usersRoutes } from './routes/users.ts';
 import { verifyRoutes } from './routes/verify.ts';
 import { whyNotRoutes } from './routes/why-not.ts';
@@ -68,6 +69,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...modelExamRoutes(core),
     ...retentionRoutes(core),
     ...usersRoutes(core),
+    ...restoreRoutes(core),
     ...spacesRoutes(core),
     ...freezesRoutes(core),
     ...keysRoutes(core),

@@ -1,3 +1,5 @@
+import { renderAdminRoutes } from './admin-routes.mjs';
+import { renderConfigSchema } from './config-schema.mjs';
 import { renderConfiguration } from './configuration.mjs';
 import { renderErrors } from './errors.mjs';
 import { renderEvents } from './events.mjs';
@@ -29,7 +31,7 @@ import { renderTools } from './tools.mjs';
  */
 
 /**
- * The pages below docs/reference/, by path.
+ * The pages below docs/reference/, and the types of the admin API in process, by path.
  *
  * @param {Modules} modules
  * @returns {Map<string, string>}
@@ -78,6 +80,8 @@ export function renderReference({
         'storage-postgres': postgresOptions.POSTGRES_OPTIONS,
       }),
     ],
+    ['docs/reference/memory.config.schema.json', renderConfigSchema(settings, option)],
+    ['core/contracts/admin-routes.ts', renderAdminRoutes(definitions)],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
     ['docs/reference/events.md', renderEvents(events)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],

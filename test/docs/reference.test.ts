@@ -51,6 +51,7 @@ describe('the reference', () => {
 
   it('has no page that nothing makes', () => {
     const found = readdirSync(join(root, 'docs/reference')).map((name) => `docs/reference/${name}`);
-    expect(found.toSorted()).toEqual([...made.keys()].toSorted());
+    const pages = [...made.keys()].filter((path) => path.startsWith('docs/reference/'));
+    expect(found.toSorted()).toEqual(pages.toSorted());
   });
 });

@@ -108,7 +108,7 @@ function runRoutes(checks: Core['checks']): RouteDefinition[] {
         'Tries the check on memory as it stood after earlier writes, by words alone: at most 40 moments, of the newest 2,000 writes. A check about several memories is followed in the first one in which it fails.',
       bodySchema: CheckBisectBody,
       resultSchema: AdminCheckBisect,
-      errorCodes: ['NOT_FOUND'],
+      errorCodes: ['CHECK_NOT_FOUND'],
       deadlineMs: DEADLINE_MS,
       async handle({ body: { name, check } }) {
         if ((name === undefined) === (check === undefined)) {
@@ -119,7 +119,7 @@ function runRoutes(checks: Core['checks']): RouteDefinition[] {
             ? (await stored.load()).checks.find((one) => one.name === name)
             : parseRequestedChecks({ checks: [check] })[0];
         if (given === undefined) {
-          throw new MemoryError('NOT_FOUND', 'There is no stored check of this name.');
+          throw new MemoryError('CHECK_NOT_FOUND', 'There is no stored check of this name.');
         }
         return await checks.bisect(given);
       },
@@ -169,7 +169,7 @@ function resultRoutes(checks: Core['checks']): RouteDefinition[] {
       summary: 'Read a run of the stored checks',
       description: 'With its results, and what got better and worse since the run before.',
       resultSchema: AdminCheckRun,
-      errorCodes: ['NOT_FOUND'],
+      errorCodes: ['CHECK_NOT_FOUND'],
       handle: ({ params }) => stored.get(params['id'] ?? ''),
     }),
   ];

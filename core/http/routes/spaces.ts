@@ -12,7 +12,7 @@ import {
   SpaceSettings,
 } from '../../schemas/spaces.ts';
 import type { Core } from '../../service.ts';
-import { Released } from './users.ts';
+import { Released } from './restores.ts';
 import { ifVersionOf, toVersionTag, withPrecondition } from '../precondition.ts';
 
 /** The spaces that were created or written. */

@@ -32,6 +32,22 @@ type StatusCore = Pick<
 
 /** What is running, what is configured, and how to configure the rest. */
 export function statusRoutes(core: StatusCore, version: string): RouteDefinition[] {
+  return [
+    adminRoute('Status', {
+      tagDescription:
+        'The state of the service, and the jobs that check, copy and trim its database.',
+      method: 'GET',
+      path: '/v1/admin/status',
+      role: 'viewer',
+      summary: 'Read the status of the service',
+      description: 'Versions, what is configured and how to configure what is not, and backlogs.',
+      resultSchema: AdminStatus,
+      handle: () => readStatus(core, version),
+    }),
+  ];
+}
+
+async function readStatus(core: StatusCore, version: string): Promise<AdminStatus> {
   const { settings, parts, storage } = core;
   const toPart = (part: 'model' | 'verifier' | 'embedder', hint: string) => {
     const { at, ...health } = parts.health(part);
@@ -43,97 +59,83 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       at: at === null ? null : toTime(at),
     };
   };
-  return [
-    adminRoute('Status', {
-      tagDescription:
-        'The state of the service, and the jobs that check, copy and trim its database.',
-      method: 'GET',
-      path: '/v1/admin/status',
-      role: 'viewer',
-      summary: 'Read the status of the service',
-      description: 'Versions, what is configured and how to configure what is not, and backlogs.',
-      resultSchema: AdminStatus,
-      async handle(): Promise<AdminStatus> {
-        const [
-          described,
-          filesBehind,
-          tools,
-          progress,
-          writes,
-          waiting,
-          tokensToday,
-          holds,
-          databaseFile,
-          freezes,
-          redactions,
-          accessLog,
-          exam,
-        ] = await Promise.all([
-          storage.describe(),
-          storage.files.countBehind(),
-          core.tools.listTools(),
-          core.embeddings?.progress() ?? null,
-          core.writeHealth.check(),
-          storage.runs?.of(DREAMING).countWaiting() ?? 0,
-          storage.runs?.of(DREAMING).countTokens(toUtcDay(core.now())) ?? 0,
-          storage.holds?.list(MAX_HOLDS) ?? [],
-          core.rewriter.status(),
-          core.freezes.list(),
-          core.revisions.unfinishedRedactions(),
-          core.logSize.read(),
-          core.exam.read(),
-        ]);
-        return {
-          version,
-          node: process.versions.node,
-          state: core.state(),
-          startedAt: toTime(core.startedAt),
-          uptimeMs: Math.max(0, core.now() - core.startedAt),
-          storage: described,
-          writes,
-          model: toPart(
-            'model',
-            'Set SERVICE_MODEL_PROVIDER, as in openai, with its base URL, key and name.',
-          ),
-          verifier: toPart(
-            'verifier',
-            'Set SERVICE_VERIFIER_NAME; without it the model judges its own edits.',
-          ),
-          modelExam: toExam(exam, parts.model !== null),
-          embedder: {
-            ...toPart(
-              'embedder',
-              'Run memory-service embedder setup, or set SERVICE_EMBEDDING_PROVIDER, as in openai, with its base URL, key, name and dimensions.',
-            ),
-            progress,
-          },
-          exporters: toExporters(parts.exporters()),
-          scheduler: toToggle(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
-          dreaming: { operationsWaiting: waiting, tokensToday },
-          redactions,
-          holds: holds.map((hold) => ({
-            ...toOwner(hold.scope),
-            kind: hold.kind,
-            progressAt: toTime(hold.progressAt),
-            isStalled: isStalled(hold, core.now()),
-          })),
-          freezes,
-          databaseFile,
-          toolsApi: toToggle(
-            settings.apiKey !== null || core.access.known.list().length > 0,
-            'Set SERVICE_API_KEY, or make a key.',
-          ),
-          tools: tools.map(({ name, available }) => ({ name, available })),
-          limits: settings.limits,
-          sharedWrites: settings.sharedWrites,
-          rateLimit: settings.rateLimit,
-          index: { filesBehind, reindex: core.reindex.state() },
-          accessLog,
-          queues: core.queue.counters(),
-        };
-      },
-    }),
-  ];
+  const [
+    described,
+    filesBehind,
+    tools,
+    progress,
+    writes,
+    waiting,
+    tokensToday,
+    holds,
+    databaseFile,
+    freezes,
+    redactions,
+    accessLog,
+    exam,
+  ] = await Promise.all([
+    storage.describe(),
+    storage.files.countBehind(),
+    core.tools.listTools(),
+    core.embeddings?.progress() ?? null,
+    core.writeHealth.check(),
+    storage.runs?.of(DREAMING).countWaiting() ?? 0,
+    storage.runs?.of(DREAMING).countTokens(toUtcDay(core.now())) ?? 0,
+    storage.holds?.list(MAX_HOLDS) ?? [],
+    core.rewriter.status(),
+    core.freezes.list(),
+    core.revisions.unfinishedRedactions(),
+    core.logSize.read(),
+    core.exam.read(),
+  ]);
+  return {
+    version,
+    node: process.versions.node,
+    state: core.state(),
+    startedAt: toTime(core.startedAt),
+    uptimeMs: Math.max(0, core.now() - core.startedAt),
+    storage: described,
+    writes,
+    model: toPart(
+      'model',
+      'Set SERVICE_MODEL_PROVIDER, as in openai, with its base URL, key and name.',
+    ),
+    verifier: toPart(
+      'verifier',
+      'Set SERVICE_VERIFIER_NAME; without it the model judges its own edits.',
+    ),
+    modelExam: toExam(exam, parts.model !== null),
+    embedder: {
+      ...toPart(
+        'embedder',
+        'Run memory-service embedder setup, or set SERVICE_EMBEDDING_PROVIDER, as in openai, with its base URL, key, name and dimensions.',
+      ),
+      progress,
+    },
+    exporters: toExporters(parts.exporters()),
+    scheduler: toToggle(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
+    dreaming: { operationsWaiting: waiting, tokensToday },
+    redactions,
+    holds: holds.map((hold) => ({
+      ...toOwner(hold.scope),
+      kind: hold.kind,
+      progressAt: toTime(hold.progressAt),
+      isStalled: isStalled(hold, core.now()),
+    })),
+    freezes,
+    databaseFile,
+    toolsApi: toToggle(
+      settings.apiKey !== null || core.access.known.list().length > 0,
+      'Set SERVICE_API_KEY, or make a key.',
+    ),
+    tools: tools.map(({ name, available }) => ({ name, available })),
+    limits: settings.limits,
+    sharedWrites: settings.sharedWrites,
+    rateLimit: settings.rateLimit,
+    index: { filesBehind, reindex: core.reindex.state() },
+    accessLog,
+    queues: core.queue.counters(),
+  };
 }
 
 function toExam({ parts, expect }: ModelExam, hasModel: boolean): AdminStatus['modelExam'] {
