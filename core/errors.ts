@@ -186,6 +186,13 @@ export const ERROR_CODES = {
     message: 'There is no such dream run.',
     action: 'List the runs with GET /v1/admin/dream/runs.',
   },
+  CHECK_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such check, or no such run of checks.',
+    action:
+      'List the checks with GET /v1/admin/checks, and their runs with GET /v1/admin/checks/runs.',
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     retryable: false,

@@ -174,11 +174,11 @@ export class StoredChecks {
     return { items: records.map(toSummary), checks };
   }
 
-  /** A run with its results, against the one before it. Throws `NOT_FOUND`. */
+  /** A run with its results, against the one before it. Throws `CHECK_NOT_FOUND`. */
   async get(id: string): Promise<AdminCheckRun> {
     const { checks } = this.#deps.storage;
     const record = await checks.run(id);
-    if (record === null) throw new MemoryError('NOT_FOUND', 'There is no such run of checks.');
+    if (record === null) throw new MemoryError('CHECK_NOT_FOUND', 'There is no such run of checks.');
     const records = await checks.runs({ limit: KEPT_RUNS });
     return await this.#answer(record, records.find((one) => one.id < id) ?? null);
   }

