@@ -83,6 +83,7 @@ export function chainedHash(revision: HashedRow & Pick<RevisionRecord, 'rowHash'
   return revision.rowHash ?? hashRow(revision);
 }
 
+/** Its keys stand in the order of their bytes, and JSON leaves out what is undefined. */
 function hashObject(revision: HashedRow): string {
   const fields = {
     action: revision.action,
@@ -93,23 +94,21 @@ function hashObject(revision: HashedRow): string {
     existsAfter: revision.existsAfter,
     hashFormat: revision.hashFormat,
     id: revision.id,
-    operator: revision.operator,
+    operator: revision.operator ?? undefined,
     path: toPhysicalPath(revision),
-    peerId: revision.peerId,
-    reason: revision.reason,
+    peerId: revision.peerId ?? undefined,
+    reason: revision.reason ?? undefined,
     removedLines: revision.removedLines,
-    reverts: revision.reverts,
-    runId: revision.runId,
-    seal: sealContent(revision),
+    reverts: revision.reverts ?? undefined,
+    runId: revision.runId ?? undefined,
+    seal: sealContent(revision) ?? undefined,
     size: revision.size,
-    tool: revision.tool,
-    toolCallId: revision.toolCallId,
-    traceId: revision.traceId,
+    tool: revision.tool ?? undefined,
+    toolCallId: revision.toolCallId ?? undefined,
+    traceId: revision.traceId ?? undefined,
     version: revision.version,
   };
-  const set = Object.entries(fields).filter(([, value]) => value !== null);
-  set.sort(([one], [other]) => (one < other ? -1 : 1));
-  return hashText(JSON.stringify(Object.fromEntries(set)));
+  return hashText(JSON.stringify(fields));
 }
 
 function hashArray(revision: HashedRow): string {

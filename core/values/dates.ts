@@ -66,11 +66,14 @@ const FORMS: readonly {
  * The dates of a text with their places. In English, 3/4/2026 is two dates in one place. Linear in the length of
  * the text.
  *
- * @param languages that the text may be in; the names of months are read in these first.
+ * @param languages that the text may be in; the names of months are read in these first. By default those that
+ *   the text tells, which are read once a date needs them.
  */
-export function findDates(text: string, languages = readLanguages(text)): FoundDate[] {
+export function findDates(text: string, languages?: readonly string[]): FoundDate[] {
   const found: FoundDate[] = [];
-  const ofName: ToMonth = (name) => toMonth(name ?? '', languages) ?? 0;
+  let known = languages;
+  const listLanguages = () => (known ??= readLanguages(text));
+  const ofName: ToMonth = (name) => toMonth(name ?? '', listLanguages()) ?? 0;
   const add = (date: NamedDate, { index, 0: whole }: RegExpExecArray) => {
     const isDay = date.day === null || (date.day >= 1 && date.day <= 31);
     if (date.month < 1 || date.month > 12 || !isDay) return;
@@ -81,8 +84,8 @@ export function findDates(text: string, languages = readLanguages(text)): FoundD
       const date = read(match.slice(1), ofName);
       add(date, match);
       const { year, month, day } = date;
-      const isEither = pattern === NUMERIC && match[2] === '/' && languages.includes('en');
-      if (isEither && day !== null && day <= 12 && day !== month) {
+      const mayBeEither = pattern === NUMERIC && match[2] === '/' && day !== null && day <= 12;
+      if (mayBeEither && day !== month && listLanguages().includes('en')) {
         add({ year, month: day, day: month }, match);
       }
     }
@@ -98,8 +101,10 @@ const MONTH_ONLY = new RegExp(
 
 /** Months that are named without a day and a year. */
 export function findMonths(text: string): NamedDate[] {
+  const matches = [...text.matchAll(MONTH_ONLY)];
+  if (matches.length === 0) return [];
   const languages = readLanguages(text);
-  return [...text.matchAll(MONTH_ONLY)].flatMap(([, name = '']) => {
+  return matches.flatMap(([, name = '']) => {
     const month = toMonth(name, languages);
     return month === null ? [] : [toDate(undefined, month, undefined)];
   });

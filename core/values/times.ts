@@ -31,17 +31,18 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
 /** {@link resolveTimes}, yielding between phrases: a fact may have thousands. */
 export function* resolveInSteps(fact: string, day: string): Generator<null, ResolvedTimes> {
   const text = fold(fact);
-  const languages = readLanguages(fact, LANGUAGES_OF_SPANS);
+  let known: readonly string[] | undefined;
+  const languages = () => (known ??= readLanguages(fact, LANGUAGES_OF_SPANS));
   const now = Date.parse(`${day}T00:00:00Z`);
   const phrases: ResolvedTimes['phrases'] = [];
   // In one text: comparing each phrase with each takes long where there are thousands.
-  let known = '';
+  let added = '';
   const add = (phrase: string, makeDates: () => string[]) => {
-    if (known.includes(phrase)) return;
+    if (added.includes(phrase)) return;
     const dates = makeDates();
     if (dates.length === 0) return;
     phrases.push({ phrase, dates });
-    known += `${phrase}\0`;
+    added += `${phrase}\0`;
   };
   for (const { phrase, dates } of readPhrases(text, { now, languages })) {
     yield null;
@@ -53,7 +54,7 @@ export function* resolveInSteps(fact: string, day: string): Generator<null, Reso
   }
   for (const [phrase, count = '', word = '', side = ''] of text.matchAll(CJK_AGO)) {
     const unit = [/[天日]/, /星期|周|週/, /月/, /年/].findIndex((signs) => signs.test(word));
-    const number = toCount(count, languages);
+    const number = toCount(count, languages());
     if (number === null) continue;
     add(phrase, () => toDates(now, unit, /[后後]/.test(side) ? number : -number));
   }
@@ -123,7 +124,8 @@ interface Reading {
   meant: readonly (readonly Found[])[];
   at: number;
   now: number;
-  languages: readonly string[];
+  /** That the text may be in. They are read once a number needs them. */
+  languages: () => readonly string[];
 }
 
 /** Words by themselves, and with `last`, `this` or `next` in front or behind. */
@@ -155,18 +157,18 @@ function readTurns({ rows, meant, at, now }: Reading): Said[] {
 function readSpans({ rows, meant, at, now, languages }: Reading): Said[] {
   const row = rows[at] ?? [];
   const [first = ''] = row;
-  const spans = [
-    ...(SPANS.get(first) ?? []),
-    ...(toCount(first, languages) === null ? [] : (SPANS.get('N') ?? [])),
-  ];
+  const spans = [...(SPANS.get(first) ?? []), ...(SPANS.get('N') ?? [])];
   return spans.flatMap(({ language, parts, sign }) => {
-    const isSaid = parts.every((part, index) => ['N', 'U', row[index]].includes(part));
-    if (!isSaid || row.length < parts.length) return [];
-    const count = toCount(row[parts.indexOf('N')] ?? '', languages);
+    if (row.length < parts.length) return [];
+    const isSaid = parts.every(
+      (part, index) => part === 'N' || part === 'U' || part === row[index],
+    );
     const unit = meant[at + parts.indexOf('U')]?.find(
       (one) => one.is === 'unit' && one.language === language,
     );
-    if (count === null || unit === undefined) return [];
+    if (!isSaid || unit === undefined) return [];
+    const count = toCount(row[parts.indexOf('N')] ?? '', languages());
+    if (count === null) return [];
     return { to: at + parts.length, dates: () => toDates(now, unit.value, sign * count) };
   });
 }

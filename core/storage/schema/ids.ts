@@ -37,7 +37,9 @@ export function toUuid(id: Uint8Array | string): string {
 }
 
 export function toHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+  const { buffer, byteOffset, byteLength } = bytes;
+  const view = Buffer.isBuffer(bytes) ? bytes : Buffer.from(buffer, byteOffset, byteLength);
+  return view.toString('hex');
 }
 
 /** The smallest id of a millisecond, as bytes for comparison. */
