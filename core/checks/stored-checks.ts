@@ -178,7 +178,8 @@ export class StoredChecks {
   async get(id: string): Promise<AdminCheckRun> {
     const { checks } = this.#deps.storage;
     const record = await checks.run(id);
-    if (record === null) throw new MemoryError('CHECK_NOT_FOUND', 'There is no such run of checks.');
+    if (record === null)
+      throw new MemoryError('CHECK_NOT_FOUND', 'There is no such run of checks.');
     const records = await checks.runs({ limit: KEPT_RUNS });
     return await this.#answer(record, records.find((one) => one.id < id) ?? null);
   }

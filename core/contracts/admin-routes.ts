@@ -1430,6 +1430,64 @@ export interface AdminRoutes {
       })[];
     };
   };
+  /** Count who used memory, and the tokens that it took. */
+  'GET /v1/admin/observability/usage': {
+    request: { query?: {
+      since?: string;
+      until?: string;
+      complete?: boolean;
+    } };
+    result: {
+      since: string;
+      until: string;
+      countedFrom: string | null;
+      totals: {
+        calls: number;
+        writes: number;
+        reads: number;
+        finds: number;
+        inputTokens: number;
+        outputTokens: number;
+      };
+      owners: readonly ({
+        userId: string | null;
+        spaceId: string | null;
+        calls: number;
+        writes: number;
+        reads: number;
+        finds: number;
+        inputTokens: number;
+        outputTokens: number;
+      })[];
+      keys: readonly ({
+        key: string | null;
+        calls: number;
+        writes: number;
+        reads: number;
+        finds: number;
+        inputTokens: number;
+        outputTokens: number;
+      })[];
+      actors: readonly ({
+        actor: string;
+        calls: number;
+        writes: number;
+        reads: number;
+        finds: number;
+        inputTokens: number;
+        outputTokens: number;
+      })[];
+      models: readonly ({
+        provider: string;
+        model: string;
+        kind: "llm" | "embedding";
+        calls: number;
+        inputTokens: number;
+        outputTokens: number;
+      })[];
+      others: number;
+    };
+  };
   /** List the operators. */
   'GET /v1/admin/operators': {
     request: object;
@@ -1947,6 +2005,18 @@ export interface AdminRoutes {
         bytes: number;
       } | null;
       error: string | null;
+    };
+  };
+  /** Ask questions to measure what finds give. */
+  'POST /v1/admin/checks/ask': {
+    request: { body: {
+      questions: readonly ({
+        user: string;
+        query: string;
+      })[];
+    } };
+    result: {
+      answers: readonly (readonly (string)[])[];
     };
   };
   /** Find the write that made a check fail. */
@@ -2671,6 +2741,56 @@ export interface AdminRoutes {
         done: number;
       };
       nextCursor: string | null;
+    };
+  };
+  /** Explain why a find has a file or not. */
+  'POST /v1/admin/find/why': {
+    request: { body: {
+      context: {
+        userId: string;
+        actor?: string | null;
+        spaces?: readonly ({
+          id: string;
+          access: "read" | "write";
+        })[] | null;
+        toolCallId?: string | null;
+        timeZone?: string | null;
+      };
+      arguments: {
+        query: string;
+        path?: string;
+        limit?: number;
+        group?: "file" | "passage";
+        mode?: "auto" | "text" | "hybrid";
+        since?: string;
+        until?: string;
+        sort?: "relevance" | "newest";
+        asOf?: string;
+        includeExpired?: boolean;
+        explain?: boolean;
+      };
+      path: string;
+    } };
+    result: {
+      path: string;
+      found: boolean;
+      reason: "absent" | "other_memory" | "path" | "words" | "expired" | "time" | "limit" | "depth" | null;
+      rank: number | null;
+      limit: number;
+      score: number | null;
+      leastScore: number | null;
+      mode: "text" | "hybrid" | null;
+      signals: Record<string, number> | null;
+      words: readonly ({
+        word: string;
+        inFile: boolean;
+      })[];
+      waitsForIndex: boolean;
+      expired: readonly ({
+        startLine: number;
+        endLine: number;
+        validUntil: string;
+      })[];
     };
   };
   /** Stop writes for a while. */
