@@ -1,4 +1,4 @@
-import type { AdminRoutes } from '../contracts/admin-routes.ts';
+import type { AdminRoutes } from './admin-routes.ts';
 import type { Operator } from '../contracts/access.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
 import { invalidField, MemoryError } from '../errors.ts';

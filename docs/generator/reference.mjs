@@ -81,7 +81,7 @@ export function renderReference({
       }),
     ],
     ['docs/reference/memory.config.schema.json', renderConfigSchema(settings, option)],
-    ['core/contracts/admin-routes.ts', renderAdminRoutes(definitions)],
+    ['core/http/admin-routes.ts', renderAdminRoutes(definitions)],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
     ['docs/reference/events.md', renderEvents(events)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],
