@@ -20,7 +20,7 @@ describe('the Playground', () => {
     const opened = await openConsole({ path: '/playground?tool=memory_patch' });
     const { page, service } = opened;
     await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: '- tea\n' });
-    await page.getByLabel('User').fill('alice');
+    await page.getByLabel('User', { exact: true }).fill('alice');
     await page.getByLabel('path', { exact: true }).fill('user/a.md');
     await page.getByRole('button', { name: 'Add to edits' }).click();
     await page.getByLabel('oldText').fill('tea');
