@@ -37,7 +37,7 @@ const GROUPS: readonly (readonly [label: string, keys: readonly string[]])[] = [
   ['Limits', ['limits.', 'rateLimit']],
   ['Screening', ['screen.']],
   ['Dreaming', ['dream.']],
-  ['Watch', ['sla.', 'exporters']],
+  ['Watch', ['sla.', 'checksAt', 'exporters']],
   ['Retention', ['retention.']],
 ];
 const REST = 'Other';
