@@ -32,6 +32,7 @@ const modules = {
   settings: await dist('core/config/settings.js'),
   option: await dist('core/config/option.js'),
   routes: await dist('core/http/routes.js'),
+  components: await dist('core/http/openapi-components.js'),
   events: await dist('core/schemas/events.js'),
   remember: await dist('core/subagents/remember/prompt.js'),
   context: await dist('core/subagents/context/prompt.js'),

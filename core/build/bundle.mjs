@@ -29,6 +29,7 @@ const PARTS = [
   'core/files/files',
   'core/files/known-erasures',
   'core/http/app',
+  'core/http/openapi-components',
   'core/http/routes',
   'core/http/server',
   'core/ids/ids',

@@ -1,15 +1,26 @@
 /**
- * The types of the admin API in process, for `service.admin`: a request and a result for each route.
+ * The types of the admin API in process, for `service.admin`: a request and a result for each route. Its objects
+ * have the names that they have in OpenAPI.
  *
  * @param {readonly import('../../core/contracts/route.ts').RouteDefinition[]} routes
+ * @param {typeof import('../../core/http/openapi-components.ts')} openapi
  */
-export function renderAdminRoutes(routes) {
+export function renderAdminRoutes(routes, { createComponents, toPascalCase }) {
+  const components = createComponents();
   const admin = routes.filter(({ auth }) => auth === 'admin');
   const members = admin
     .map((route) => ({ key: `${route.method} ${route.path}`, route }))
     .sort((one, other) => (one.key < other.key ? -1 : 1))
-    .map(({ key, route }) => renderRoute(key, route));
-  return [
+    .map(({ key, route }) => {
+      const title = toPascalCase(key.replace('/v1/admin/', ''));
+      const named = (/** @type {any} */ schema, /** @type {string} */ part) =>
+        toType(components.hoist(schema, `${title}${part}`), '    ');
+      return renderRoute(key, route, named);
+    });
+  const types = Object.entries(components.schemas)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, schema]) => ({ name, text: toType(schema, '') }));
+  return joinEqual(types, [
     '// Made by `npm run docs` from the routes of the admin API.',
     '',
     "import type { Readable } from 'node:stream';",
@@ -19,26 +30,50 @@ export function renderAdminRoutes(routes) {
     ...members,
     '}',
     '',
-  ].join('\n');
+  ]);
+}
+
+/**
+ * The lines with the types behind them. OpenAPI names some objects after their place: equal ones become one type.
+ *
+ * @param {{ name: string, text: string }[]} types
+ * @param {string[]} lines
+ * @returns {string}
+ */
+function joinEqual(types, lines) {
+  const firsts = new Map(types.toReversed().map(({ name, text }) => [text, name]));
+  const same = new Map(types.map(({ name, text }) => [name, firsts.get(text) ?? name]));
+  if ([...same].every(([name, first]) => name === first)) {
+    return [...lines, ...types.map(({ name, text }) => `type ${name} = ${text};`), ''].join('\n');
+  }
+  const rename = (/** @type {string} */ text) =>
+    text.replace(/\b[A-Z]\w+\b/g, (word) => same.get(word) ?? word);
+  const kept = types.filter(({ name }) => same.get(name) === name);
+  return joinEqual(
+    kept.map(({ name, text }) => ({ name, text: rename(text) })),
+    lines.map(rename),
+  );
 }
 
 /**
  * @param {string} key
  * @param {import('../../core/contracts/route.ts').RouteDefinition} route
+ * @param {(schema: any, part: string) => string} named
  */
-function renderRoute(key, { path, summary, querySchema, bodySchema, streamedBody, ...route }) {
+function renderRoute(key, route, named) {
+  const { path, summary, querySchema, bodySchema, streamedBody } = route;
   const params = [...path.matchAll(/[:*](\w+)/g)].map(([, name]) => name);
   const parts = [
     ...(params.length === 0
       ? []
       : [`params: { ${params.map((name) => `${name}: string`).join('; ')} }`]),
-    ...(querySchema === undefined ? [] : [renderPart('query', querySchema)]),
-    ...(bodySchema === undefined ? [] : [renderPart('body', bodySchema)]),
+    ...(querySchema === undefined ? [] : [renderPart('query', querySchema, named)]),
+    ...(bodySchema === undefined ? [] : [renderPart('body', bodySchema, named)]),
     ...(streamedBody === undefined ? [] : ['stream: AsyncIterable<Uint8Array>']),
   ];
   const isJson = (route.contentType ?? 'application/json').startsWith('application/json');
   const result =
-    route.resultSchema === null || !isJson ? 'Readable' : toType(route.resultSchema, '    ');
+    route.resultSchema === null || !isJson ? 'Readable' : named(route.resultSchema, 'Answer');
   return [
     `  /** ${summary}. */`,
     `  '${key}': {`,
@@ -51,10 +86,11 @@ function renderRoute(key, { path, summary, querySchema, bodySchema, streamedBody
 /**
  * @param {string} name
  * @param {any} schema
+ * @param {(schema: any, part: string) => string} named
  */
-function renderPart(name, schema) {
+function renderPart(name, schema, named) {
   const isOptional = (schema.required ?? []).length === 0;
-  return `${name}${isOptional ? '?' : ''}: ${toType(schema, '    ')}`;
+  return `${name}${isOptional ? '?' : ''}: ${named(schema, name === 'query' ? 'Query' : 'Body')}`;
 }
 
 /**
@@ -63,6 +99,7 @@ function renderPart(name, schema) {
  * @returns {string}
  */
 function toType(schema, indent) {
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return toUnion(schema.enum.map(toLiteral));
   const branches = schema.anyOf ?? schema.oneOf;

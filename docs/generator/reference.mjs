@@ -16,6 +16,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/config/settings.ts')} settings
  * @property {typeof import('../../core/config/option.ts')} option
  * @property {typeof import('../../core/http/routes.ts')} routes
+ * @property {typeof import('../../core/http/openapi-components.ts')} components
  * @property {typeof import('../../core/schemas/events.ts')} events
  * @property {typeof import('../../core/subagents/remember/prompt.ts')} remember
  * @property {typeof import('../../core/subagents/context/prompt.ts')} context
@@ -42,6 +43,7 @@ export function renderReference({
   settings,
   option,
   routes,
+  components,
   events,
   remember,
   context,
@@ -81,7 +83,7 @@ export function renderReference({
       }),
     ],
     ['docs/reference/memory.config.schema.json', renderConfigSchema(settings, option)],
-    ['core/http/admin-routes.ts', renderAdminRoutes(definitions)],
+    ['core/http/admin-routes.ts', renderAdminRoutes(definitions, components)],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
     ['docs/reference/events.md', renderEvents(events)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],

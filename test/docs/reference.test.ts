@@ -8,6 +8,7 @@ import * as verify from '../../core/edits/verify.ts';
 import * as core from '../../core/service.ts';
 import * as errors from '../../core/errors.ts';
 import * as routes from '../../core/http/routes.ts';
+import * as components from '../../core/http/openapi-components.ts';
 import * as events from '../../core/schemas/events.ts';
 import * as context from '../../core/subagents/context/prompt.ts';
 import * as remember from '../../core/subagents/remember/prompt.ts';
@@ -28,6 +29,7 @@ const made = renderReference({
   settings,
   option,
   routes,
+  components,
   events,
   remember,
   context,
