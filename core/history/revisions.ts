@@ -129,8 +129,13 @@ export interface Revisions {
    * oldest remaining revision. Version 0 if the file doesn't exist.
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
-  /** Who wrote a line of the newest version, counted from 1; `null` where that revision is pruned. */
-  lineWriter(key: FileKey, line: number): Promise<RevisionRecord | null>;
+  /**
+   * The revision that wrote each line of a file, the first line first; `null` where it is pruned. Version 0 if
+   * the file doesn't exist.
+   */
+  lineWriters(
+    key: FileKey,
+  ): Promise<{ version: number; writers: readonly (RevisionRecord | null)[] }>;
   /** Where a file and lines of it are now; see `undo/follow-lines.ts`. */
   follow(lines: LinesToFollow): Promise<FollowedLines>;
   /** What a run wrote in one scope: its revisions, oldest first, with their contents. */
@@ -230,12 +235,14 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
 
     lineTimes: (key) => readLineTimes(storage, key),
 
-    async lineWriter(key, line) {
-      const file = await storage.files.get(key);
-      if (file === null || file.content === null) return null;
-      const { version, content } = file;
-      const { ranges } = await readBlame(storage, key, { version, content });
-      return ranges.find(({ endLine }) => endLine >= line)?.revision ?? null;
+    async lineWriters(key) {
+      const blamed = await blameNewest(storage, key);
+      if (blamed === null) return { version: 0, writers: [] };
+      const { ranges, file } = blamed;
+      const writers = ranges.flatMap(({ startLine, endLine, revision }) =>
+        Array<RevisionRecord | null>(endLine - startLine + 1).fill(revision),
+      );
+      return { version: file.version, writers };
     },
 
     follow: (lines) => followLines(parts, lines),
@@ -312,16 +319,23 @@ function readBlame(
 }
 
 async function readLineTimes(storage: Storage, key: FileKey): ReturnType<Revisions['lineTimes']> {
-  const file = await storage.files.get(key);
-  if (file === null || file.content === null) return { version: 0, times: [] };
-  const { version, content } = file;
-  const { ranges, oldestAt } = await readBlame(storage, key, { version, content });
+  const blamed = await blameNewest(storage, key);
+  if (blamed === null) return { version: 0, times: [] };
+  const { file, ranges, oldestAt } = blamed;
   const oldest = oldestAt ?? file.updatedAt;
   const times: number[] = [];
   for (const { startLine, endLine, revision } of ranges) {
     for (let line = startLine; line <= endLine; line++) times.push(revision?.at ?? oldest);
   }
-  return { version, times };
+  return { version: file.version, times };
+}
+
+/** Who wrote the lines of a file as it is now; `null` if it doesn't exist. */
+async function blameNewest(storage: Storage, key: FileKey) {
+  const file = await storage.files.get(key);
+  if (file === null || file.content === null) return null;
+  const { version, content } = file;
+  return { file, ...(await readBlame(storage, key, { version, content })) };
 }
 
 async function readRun(

@@ -1,7 +1,7 @@
 import type { Logger } from '../../contracts/logger.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
-import type { EventRecord, ScopeKey } from '../../contracts/records.ts';
+import type { EventRecord, RevisionRecord, ScopeKey } from '../../contracts/records.ts';
 import { parseInboxLine, QUEUED, type SaidFact } from '../../edits/inbox-line.ts';
 import { parseInSteps } from '../../edits/markdown.ts';
 import { toMemoryError } from '../../errors.ts';
@@ -15,7 +15,7 @@ import { RootTrace } from '../../telemetry/tracer.ts';
 import type { BackgroundFiling } from '../remember.ts';
 import { fileLine, type QueuedLine } from './file-line.ts';
 import { FilingTurns } from './filing-turns.ts';
-import { type InboxFile, readInbox } from './inbox.ts';
+import { readInbox } from './inbox.ts';
 import type { RememberDependencies } from './session.ts';
 
 /** The actor of what is filed in the background. */
@@ -203,11 +203,18 @@ async function findQueued(
   for (const file of await readInbox(deps, userId)) {
     if (!file.content.includes(QUEUED)) continue;
     const { lines, isProtected } = await inSlices(parseInSteps(file.content));
+    let blamed: Awaited<ReturnType<RememberDependencies['revisions']['lineWriters']>> | null = null;
     for (const [at, text] of lines.entries()) {
       const said = parseInboxLine(text);
       const hasNested = /^\s+\S/.test(lines[at + 1] ?? '');
       if (said?.isQueued !== true || isProtected[at] || hasNested) continue;
-      const checkWriter = await createWriterCheck(deps, userId, { file, line: at + 1 });
+      blamed ??= await deps.revisions.lineWriters({
+        scope: toScope({ userId }),
+        path: belowUser(file.path),
+      });
+      // Somebody has written to the inbox meanwhile.
+      if (blamed.version !== file.version) return await findQueued(deps, userId);
+      const checkWriter = createWriterCheck(deps, userId, blamed.writers[at] ?? null);
       try {
         checkWriter();
         return { found: { file, text, said, checkWriter }, isStopped };
@@ -221,13 +228,11 @@ async function findQueued(
 }
 
 /** Makes a check that throws `WRITES_FROZEN` where the filing is stopped, or who told the line of an inbox is. */
-async function createWriterCheck(
-  { files, revisions }: RememberDependencies,
+function createWriterCheck(
+  { files }: RememberDependencies,
   userId: string,
-  { file, line }: { file: InboxFile; line: number },
-): Promise<() => void> {
-  const key = { scope: toScope({ userId }), path: belowUser(file.path) };
-  const writer = await revisions.lineWriter(key, line);
+  writer: RevisionRecord | null,
+): () => void {
   return () => {
     files.checkWrites({ userId, actor: FILING_ACTOR });
     if (writer === null) return;

@@ -24,7 +24,7 @@ import type { Question } from './prompt.ts';
 export interface RememberDependencies extends LookDependencies, InboxDependencies {
   files: Files;
   idempotency: Idempotency;
-  revisions: Pick<Revisions, 'contents' | 'lineTimes' | 'lineWriter'>;
+  revisions: Pick<Revisions, 'contents' | 'lineTimes' | 'lineWriters'>;
   model: Model;
   /** Judges what the model proposes; the same model unless another one is configured. */
   verifier: Model;
