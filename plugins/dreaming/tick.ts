@@ -91,7 +91,8 @@ async function dreamAll(
   const running = new Set<Promise<void>>();
   for (const user of await findDue(parts, settings, report, lease)) {
     if (isOver(parts, lease)) break;
-    const reason = await judge(parts, settings, user);
+    const left = await tokensLeftOfAll(parts.dreams, settings, parts.host.now());
+    const reason = judge(parts, settings, user, left);
     if (reason !== null) {
       countReason(report, reason);
       continue;
@@ -124,7 +125,7 @@ async function findDue(
     lease.noteProgress();
     report.changed += users.length;
     for (const user of users) {
-      const reason = await judge(parts, settings, user, Infinity);
+      const reason = judge(parts, settings, user, Infinity);
       if (reason === null) due.push(user);
       else countReason(report, reason);
     }
@@ -147,18 +148,17 @@ function countReason({ reasons }: TickReport, reason: SkipReason): void {
 }
 
 /** Judged for each user, since the model may have begun to fail, and others have used tokens, meanwhile. */
-async function judge(
-  { host, dreams, breaker }: TickParts,
+function judge(
+  { host, breaker }: TickParts,
   settings: DreamSettings,
   user: RunUser,
-  tokensLeft?: number,
-): Promise<SkipReason | null> {
-  const now = host.now();
+  tokensLeft: number,
+): SkipReason | null {
   return judgeUser(user, {
     settings,
-    now,
+    now: host.now(),
     timeZone: host.settings.timeZone,
-    tokensLeft: tokensLeft ?? (await tokensLeftOfAll(dreams, settings, now)),
+    tokensLeft,
     hasModel: true,
     isModelResting: breaker.pauseMs > 0,
     isFrozen: (scope) => isFrozen(host, scope),
