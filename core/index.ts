@@ -54,8 +54,8 @@ export interface MemoryService {
   /** `ready`, then the plugins' start hooks and the background jobs. */
   start(options?: StartOptions): Promise<void>;
   /**
-   * Resolves once all queued rows are written: access rows of reads, and events. For a host that freezes the
-   * process between requests. Throws `STORAGE_UNAVAILABLE` if they could not be written; they stay queued.
+   * Writes the access rows and events that are queued, and resolves once they are stored. Call it where the host
+   * freezes the process between requests. Throws `STORAGE_UNAVAILABLE` if they could not be written; they stay queued.
    *
    * @example
    * after(() => service.flush()); // in a route handler of Next.js

@@ -193,7 +193,7 @@ export function toTopologyChart(
   { range }: { range: Place },
 ): DashboardChart {
   const nodes = new Map((found?.nodes ?? []).map((node) => [node.id, node]));
-  // All others of a kind have no filter.
+  // A node that groups the others of its kind stands for many values, which no filter names.
   const filtersOf = (id: string | undefined) => toAccessFilter(nodes.get(id ?? ''));
   const linkOf = (...ids: (string | undefined)[]): RouteLocationRaw => ({
     name: 'activity',

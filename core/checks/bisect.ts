@@ -125,7 +125,7 @@ class Search {
   }
 
   async #narrow(moments: readonly number[]): Promise<Found> {
-    // Twice as far back each time, until it passed.
+    // Doubles the distance at each step, until it finds a moment at which the check passed.
     let red = 0;
     let green: number;
     for (let step = 1; ; step *= 2) {

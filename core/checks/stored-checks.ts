@@ -113,8 +113,8 @@ export class StoredChecks {
   }
 
   /**
-   * Runs the stored checks, and keeps what they find. A run by hand leaves an audit row. `null` where there are
-   * none.
+   * Runs the stored checks and stores their results. Writes an audit row for a run by hand. Returns `null` if no
+   * checks are stored.
    */
   async run(
     origin: CheckOrigin,

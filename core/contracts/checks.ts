@@ -19,9 +19,9 @@ export interface CheckRunRecord {
 }
 
 /**
- * What a run found in one memory. One row of a check has its name and outcome: that of the user, the space or
- * the file that it is about, or that of shared memory. Where it is about the memory of several, the rows of
- * others have only places.
+ * What a run found in one memory. The first row of a check has its name and outcome. It belongs to the user, the
+ * space or the file that the check is about; a check about several memories has it in shared memory. Its other
+ * rows list the places in one memory each.
  */
 export interface CheckResultRecord {
   scope: ScopeKey;

@@ -1,9 +1,8 @@
 import { toComparableName } from '../archive/disk-names.ts';
 
 /**
- * Chooses the paths on the disk of files that come from memory, so that no disk takes two names for one:
- * of `Notes.md` and `notes.md`, or a file `a` and a folder `a`, the later one gets a number, as `notes%2.md`.
- * No path in memory has the character.
+ * Chooses a path on the disk for each file of memory. Some disks can't keep `Notes.md` beside `notes.md`, and none
+ * a file `a` beside a folder `a`: the second one gets a number, as in `notes%2.md`. No path in memory contains `%`.
  */
 export class DiskNames {
   /** What stands where, by the path on the disk as the most lenient disk compares it. */

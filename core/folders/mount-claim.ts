@@ -75,7 +75,7 @@ export async function claimFolder(path: string): Promise<MountClaim> {
 
 async function lock(folder: string): Promise<string> {
   const file = join(folder, LOCK);
-  // A process may claim a folder again.
+  // The random part tells two claims by one process apart.
   const owner = `${ownerName()} ${randomUUID()}`;
   for (let tries = 1; ; tries += 1) {
     try {

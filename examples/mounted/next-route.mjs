@@ -3,8 +3,9 @@ import { resolveUserId } from './memory.mjs';
 
 // #region next
 /**
- * For `app/memory/[...path]/route.js`: `export const { GET, POST, PUT, PATCH, DELETE } = createHandlers(memory, after)`,
- * with `after` of `next/server`, and `export const runtime = 'nodejs'`.
+ * The handlers of `app/memory/[...path]/route.js`. In that file, write
+ * `export const { GET, POST, PUT, PATCH, DELETE } = createHandlers(memory, after)` and
+ * `export const runtime = 'nodejs'`. Import `after` from `next/server`.
  *
  * @param {import('memory-service').MemoryService} memory
  * @param {(work: () => Promise<void>) => void} after

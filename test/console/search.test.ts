@@ -21,7 +21,7 @@ describe('the search in all memory', () => {
     await expectUrl(page, 'q=allergy');
     await page.getByText('2 lines in 2 files. 3 files searched').waitFor();
     const contents = page.getByRole('list', { name: 'Files with the words' });
-    // The whole word comes before another form of it, which is marked as it stands.
+    // The word as it was typed ranks above its other forms.
     expect(
       (await contents.getByRole('listitem').allInnerTexts()).map((text) => text.slice(0, 9)),
     ).toEqual(['users/bob', 'users/ali']);

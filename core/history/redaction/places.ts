@@ -21,7 +21,7 @@ export async function findPlaces(
     }
   };
   add({ scope, path });
-  // What is added meanwhile is looked at, too.
+  // The loop also reaches the places that it adds.
   for (const key of places.values()) {
     const moves = readRows((page) => revisions.list({ path: key, action: 'move' }, page));
     for await (const { peerId } of moves) {

@@ -123,7 +123,7 @@ describe('a tick', () => {
     const tick = () => service.plugin.tick();
     service.say(() => ({ operations: [] }));
     for (const userId of ['a', 'b', 'c']) await service.write(userId, 'user/inbox.md', TWICE);
-    // The first run ends last, so `a` has waited the least of the three.
+    // `a` is dreamed last of the three, so it has waited the shortest time.
     for (const userId of ['b', 'c', 'a']) {
       service.clock.advance(MINUTE);
       await service.dream(userId);

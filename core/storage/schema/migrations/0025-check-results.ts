@@ -1,8 +1,8 @@
 import { index, integer, type Migration, table } from '../migration.ts';
 
 /**
- * Runs of the stored checks. What a run found in the memory of one user or space stands in a row of its own,
- * which an erasure removes with the others of that memory.
+ * Runs of the stored checks, and their results. Each result belongs to one user or space, so that an erasure
+ * removes it with the other rows of that memory.
  */
 export const checkResults: Migration = {
   version: 25,
