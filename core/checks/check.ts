@@ -9,7 +9,8 @@ import {
   parseVirtualPath,
   toScope,
 } from '../files/paths.ts';
-import { PatternError, toLinearPattern } from '../screening/linear-pattern.ts';
+import { toLinearPattern } from '../screening/linear-pattern.ts';
+import { PatternError } from '../screening/pattern-tree.ts';
 
 /** What a check looks for in texts. */
 export type Sought =

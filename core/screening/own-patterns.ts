@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../config/error.ts';
 import type { Detector } from './detect.ts';
-import { PatternError, toLinearPattern } from './linear-pattern.ts';
+import { toLinearPattern } from './linear-pattern.ts';
+import { PatternError } from './pattern-tree.ts';
 
 /** `employee number: EMP-\d{6}`; with `personal.` in front it counts as personal data. */
 const LINE = /^(personal\.)?([A-Za-z][A-Za-z0-9 _-]{0,39}):[ \t]+(\S.*)$/;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PatternError, toLinearPattern } from '../../../core/screening/linear-pattern.ts';
+import { toLinearPattern } from '../../../core/screening/linear-pattern.ts';
+import { PatternError } from '../../../core/screening/pattern-tree.ts';
 
 const found = (source: string, text: string) =>
   toLinearPattern(source)
@@ -11,7 +12,7 @@ const found = (source: string, text: string) =>
 const pattern = fc.letrec<{ pattern: string }>((tie) => ({
   pattern: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
-    fc.constantFrom('a', 'b', 'c', '[ab]', '[^a]', '\\w', '\\b', '^', '$', '.', '\\d'),
+    fc.constantFrom('a', 'b', 'c', 'ab', 'bca', '[ab]', '[^a]', '\\w', '\\b', '^', '$', '.', '\\d'),
     fc.tuple(tie('pattern'), tie('pattern')).map(([one, other]) => `${one}${other}`),
     fc.tuple(tie('pattern'), tie('pattern')).map(([one, other]) => `(?:${one}|${other})`),
     fc
@@ -39,6 +40,10 @@ describe('a linear pattern', () => {
     ['EMP-\\d{6}', 'EMP-123456 and EMP-1', ['EMP-123456']],
     ['[\\u4e00-\\u9fff]{2}', '中文字', ['中文']],
     ['😀+', 'a😀😀b', ['😀😀']],
+    ['\\ud83d\\ude00+', 'a😀😀b', ['😀😀']],
+    ['(\\0)(1)', 'a\u00001', ['\u00001']],
+    ['a(?:b|c){2,3}', 'abcbc acc ab', ['abcb', 'acc']],
+    ['(?:room|hall)? ?\\d{2}', '7, 12, room 13', [' 12', 'room 13']],
     ['\\p{Lu}\\w+', 'Hello World', ['Hello', 'World']],
     ['(?<year>20\\d\\d)-(?<month>\\d\\d)', 'on 2024-05-06', ['2024-05']],
   ])('%s', (source, text, expected) => {
