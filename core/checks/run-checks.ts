@@ -161,7 +161,8 @@ async function lookAtPage(
     batch = [];
   };
   for (const key of page) {
-    const own = findings.filter(({ check }) => isAbout(check, key));
+    const named: NamedFile = { ...toOwner(key.scope), name: toPhysicalPath(key), path: key.path };
+    const own = findings.filter(({ check }) => isAbout(check, named));
     if (own.length > 0) batch.push({ key, own });
     if (batch.length >= FILES_AT_ONCE) await lookAtBatch();
     const turn = pause();
@@ -220,25 +221,26 @@ function findText(content: string, text: string): number[] {
   return starts;
 }
 
+/** What checks know a file by: its path as tools see it, and as operators do. */
+interface NamedFile extends ReturnType<typeof toOwner> {
+  path: string;
+  name: string;
+}
+
 /** Whether a check is about a file. */
-function isAbout({ target }: Check, file: FileKey): boolean {
-  const { userId, spaceId } = toOwner(file.scope);
+function isAbout({ target }: Check, { userId, spaceId, path, name }: NamedFile): boolean {
   switch (target.kind) {
     case 'everywhere':
       return true;
     case 'path':
-      return toPhysicalPath(file) === target.path;
+      return name === target.path;
     case 'space':
-      return spaceId === target.spaceId && isPath(target.path, file);
+      return spaceId === target.spaceId && (target.path === null || name === target.path);
     case 'user':
-      return target.path === null ? userId === target.userId : toPhysicalPath(file) === target.path;
+      return target.path === null ? userId === target.userId : name === target.path;
     case 'each_user':
-      return userId !== null && (target.path === null || target.path === `user/${file.path}`);
+      return userId !== null && (target.path === null || target.path === `user/${path}`);
   }
-}
-
-function isPath(path: string | null, file: FileKey): boolean {
-  return path === null || toPhysicalPath(file) === path;
 }
 
 /** What a check counts by: each user's memory by itself, or all that it is about. */
