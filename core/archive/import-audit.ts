@@ -1,4 +1,6 @@
 import type { AuditCaller } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { readRows } from '../lists/page.ts';
 import type { ImportSummary } from '../schemas/archive.ts';
 import { type AuditEntry, NOBODY, writeAudit } from '../telemetry/audit.ts';
 
@@ -7,6 +9,26 @@ interface ImportAbout {
   /** What the audit calls the memory. */
   target: string;
   caller: AuditCaller | null;
+}
+
+const ACTION = 'memory.import';
+/** What began longer ago, and has not ended, was cut off. */
+export const LONGEST_IMPORT_MS = 24 * 3_600_000;
+
+/** How many imports have ended since a moment, and whether one is under way, or was cut off. */
+export async function findImports(
+  { audit }: Pick<Storage, 'audit'>,
+  since: number,
+): Promise<{ ended: number; isOpen: boolean }> {
+  const open = new Map<string, number>();
+  let ended = 0;
+  const filter = { action: ACTION, since };
+  for await (const { target, details } of readRows((page) => audit.list(filter, page))) {
+    const isEnd = details?.['step'] === 'end';
+    ended += Number(isEnd);
+    open.set(target, Math.max(0, (open.get(target) ?? 0) + (isEnd ? -1 : 1)));
+  }
+  return { ended, isOpen: [...open.values()].some((count) => count > 0) };
 }
 
 /** The two audit rows of an import. */
@@ -53,6 +75,6 @@ export class ImportAudit {
 
   #toEntry(details: Record<string, unknown>): AuditEntry {
     const { target, caller } = this.#about;
-    return { action: 'memory.import', target, details, ...(caller ?? NOBODY) };
+    return { action: ACTION, target, details, ...(caller ?? NOBODY) };
   }
 }

@@ -1,5 +1,6 @@
 import type { FileKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
+import { invalidField } from '../../errors.ts';
 import { toPhysicalPath } from '../../files/paths.ts';
 import { readRows } from '../../lists/page.ts';
 import { createPause } from '../../time/pause.ts';
@@ -7,7 +8,10 @@ import { createPause } from '../../time/pause.ts';
 /** The most paths that one file is looked for at. */
 const MOST = 1_000;
 
-/** The paths that a file was moved to or from, directly or over others, after its own; each once. */
+/**
+ * The paths that a file was moved to or from, directly or over others, after its own; each once. Throws
+ * `INVALID_REQUEST` for a file that was at more than 1,000 paths.
+ */
 export async function findPlaces(
   { revisions }: Pick<Storage, 'revisions'>,
   { scope, path }: FileKey,
@@ -16,9 +20,12 @@ export async function findPlaces(
   const places = new Map<string, FileKey>();
   const add = (key: FileKey) => {
     const name = toPhysicalPath(key);
-    if (places.size < MOST && !places.has(name)) {
-      places.set(name, { scope: key.scope, path: key.path });
+    if (places.has(name)) return;
+    if (places.size === MOST) {
+      const message = `must be user or everywhere: ${toPhysicalPath({ scope, path })} was at more than ${MOST} paths`;
+      throw invalidField('/in', message, 'in');
     }
+    places.set(name, { scope: key.scope, path: key.path });
   };
   add({ scope, path });
   // The loop also reaches the places that it adds.

@@ -53,6 +53,7 @@ async function redactReasons(storage: Stores, look: Look): Promise<number> {
   const found: string[] = [];
   for (const [key, value] of Object.entries(await storage.config.entries(''))) {
     if (toRedacted({ key, value }, look) !== null) found.push(key);
+    if (key.startsWith(FREEZE_PREFIX)) noteTarget(fromFreezeSetting(key, value), names);
     const isNoted =
       key.startsWith(FREEZE_PREFIX) || key.startsWith(REDACTION_PREFIX) || key === CHECKS_TEXT;
     if (isNoted || look.scope !== null) continue;
@@ -69,6 +70,15 @@ async function redactReasons(storage: Stores, look: Look): Promise<number> {
     const settings = change(current);
     return { result: settings.length, writes: 0, changes: { settings } };
   });
+}
+
+/** Whom a freeze is about stays: without that it would stop nobody. */
+function noteTarget(freeze: ReturnType<typeof fromFreezeSetting>, names: LeftNames): void {
+  const { target } = freeze ?? {};
+  if (target === undefined) return;
+  if ('userId' in target) names.note('userIds', target.userId);
+  if ('spaceId' in target) names.note('spaces', target.spaceId);
+  if ('actor' in target) names.note('actors', target.actor);
 }
 
 /** A setting with another reason; `null` where it has none, or is about another memory. */

@@ -2,7 +2,16 @@ import type { ErasureStore } from '../../contracts/erasure.ts';
 import type { AuditRecord, ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { listScopes, requireInspection } from '../../archive/scopes.ts';
-import { labelOf, ownerOf, SHARED, toOwner, toPhysicalPath, toUserId } from '../../files/paths.ts';
+import {
+  belowUser,
+  isUserPath,
+  labelOf,
+  ownerOf,
+  SHARED,
+  toOwner,
+  toPhysicalPath,
+  toUserId,
+} from '../../files/paths.ts';
 import { readRows } from '../../lists/page.ts';
 import type { RedactTextAnswer } from '../../schemas/revisions.ts';
 import type { LeftNames } from './left-names.ts';
@@ -51,7 +60,12 @@ export async function redactRecords(
     names.note('spaces', spaceId);
     const changed = await storage.log.changeTexts(one, {
       inText: replacer.inRecord,
-      inJson: replacer.inJson,
+      inJson(json) {
+        for (const { kind, name } of replacer.namesIn(json)) {
+          names.add(kind, kind === 'paths' ? toKnownPath(one, name) : name);
+        }
+        return replacer.inJson(json);
+      },
       dryRun,
       onName: (kind, name) =>
         names.note(kind, kind === 'paths' ? toPhysicalPath({ scope: one, path: name }) : name),
@@ -84,6 +98,11 @@ export async function redactRecords(
     if (page.next === null) return counts;
     after = page.next;
   }
+}
+
+/** A path as operators know it, of one that a record has as tools see it. */
+function toKnownPath(scope: ScopeKey, path: string): string {
+  return isUserPath(path) ? toPhysicalPath({ scope, path: belowUser(path) }) : path;
 }
 
 /** Whether an audit row names the selected memory. */

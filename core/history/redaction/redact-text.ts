@@ -4,6 +4,7 @@ import type { AuditCaller } from '../../contracts/plugin.ts';
 import type { AuditRecord, FileKey, FileState, NewRevision } from '../../contracts/records.ts';
 import type { Changes, Current } from '../../contracts/storage.ts';
 import { listCopies, removeCopies } from '../../erase/copies.ts';
+import { findImports, LONGEST_IMPORT_MS } from '../../archive/import-audit.ts';
 import { toPendingSetting } from '../../erase/pending-receipt.ts';
 import { DATABASE_FILE } from '../../erase/rewriter.ts';
 import { takeStart } from '../../encoding/take-text.ts';
@@ -56,6 +57,9 @@ const MAY_REMAIN = [
   'Parts of the text that stand alone, as in a file that quotes half of it.',
 ];
 
+const OPEN_IMPORT =
+  'What an import writes that has not ended: ask for the redaction again once it has.';
+
 /** What redacting a text needs. */
 export interface RedactTextParts extends HistoryParts {
   accessQueue: Pick<AccessQueue, 'flush'>;
@@ -79,7 +83,8 @@ interface Page {
  * Replaces a text in present contents, in all past versions and in records, a page of files at a time.
  *
  * 1. The first page records that the redaction begins, without its text.
- * 2. Each page goes through files, and redacts each in transactions of up to 1,000 versions.
+ * 2. Each page goes through files, and redacts each in transactions of up to 1,000 versions. An import that
+ *    ends meanwhile has written versions of an earlier time, so it goes through all files once more.
  * 3. The last page redacts the records, looks through what was written since the beginning, redacts the
  *    revision that named the lines, waits for the index, and gives the receipt.
  */
@@ -106,9 +111,10 @@ export async function redactText(
       dryRun,
     },
   };
-  const place = parsePage(request, identity).after as
-    readonly [string, number, string, string] | null;
-  const [id = '', done = 0, scope = null, path = ''] = place ?? [];
+  const place = parsePage(request, identity).after as Place | null;
+  const [id = '', done = 0, scope = '', path = '', importsSince = toImportsSince(parts)] =
+    place ?? [];
+  const importsBefore = place?.[5] ?? (await findImports(storage, importsSince)).ended;
   const page: Page = {
     target,
     replacer: target.replacer,
@@ -124,7 +130,7 @@ export async function redactText(
     readers: new Map(),
     readersComplete: true,
   };
-  const from = scope === null ? null : ({ scope, path } as FileKey);
+  const from = scope === '' ? null : ({ scope, path } as FileKey);
   const { count, next } = await redactFiles(parts, page, { from });
   const files = done + count;
   const answer: RedactTextAnswer = {
@@ -141,10 +147,14 @@ export async function redactText(
     progress: { files },
     nextCursor: null,
   };
-  if (next !== null) {
-    const key = [page.begun?.id ?? '', files, next.scope, next.path];
-    return { ...answer, nextCursor: toCursor(key, request, identity) };
-  }
+  const goOn = (from: FileKey | null, ended: number): RedactTextAnswer => {
+    const id = page.begun?.id ?? '';
+    const at: Place = [id, files, from?.scope ?? '', from?.path ?? '', importsSince, ended];
+    return { ...answer, nextCursor: toCursor(at, request, identity) };
+  };
+  if (next !== null) return goOn(next, importsBefore);
+  const imports = await findImports(storage, importsSince);
+  if (imports.ended > importsBefore) return goOn(null, imports.ended);
   await parts.accessQueue.flush();
   const records = await redactRecords(storage, erasure, page);
   if (page.begun !== null) {
@@ -160,8 +170,35 @@ export async function redactText(
     left: page.left.list(),
     copies,
     pending: dryRun ? [] : await parts.rewriter.settle(),
-    mayRemain: [...(erasure.mayRemain ?? []), ...MAY_REMAIN, ...(await nameLeftovers())],
+    mayRemain: [
+      ...(erasure.mayRemain ?? []),
+      ...MAY_REMAIN,
+      ...(imports.isOpen ? [OPEN_IMPORT] : []),
+      ...(await nameLeftovers()),
+    ],
   };
+}
+
+/**
+ * Where a redaction goes on: its id, how many files were looked at, and the next one, or the first one where it has no
+ * name. Then how many imports had ended when these files were begun, of those that count since a time.
+ */
+type Place = [
+  id: string,
+  files: number,
+  scope: string,
+  path: string,
+  importsSince: number,
+  importsEnded: number,
+];
+
+function toImportsSince({ now }: RedactTextParts): number {
+  return now() - LONGEST_IMPORT_MS;
+}
+
+/** How far the clocks of those who write may differ: several instances do, unless the database is a file. */
+function toSkew({ filename }: RedactTextParts['storage']): number {
+  return filename === undefined ? SKEW_MS : 0;
 }
 
 /** Records that a redaction begins; finds the one that was cut off, if it is asked for again. */
@@ -451,8 +488,7 @@ async function lookAgain(parts: RedactTextParts, page: Page, begun: Begun): Prom
   const { selection, places, kept } = page.target;
   // A file may have been moved from one scope to another.
   const scope = places === null ? selection.scope : null;
-  // Several instances may write to the same database, unless it is a file.
-  const skewMs = storage.filename === undefined ? SKEW_MS : 0;
+  const skewMs = toSkew(storage);
   let since = begun.startedAt - skewMs;
   for (let look = 0; look < LOOKS; look += 1) {
     const next = now() - skewMs;

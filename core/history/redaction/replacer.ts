@@ -13,14 +13,26 @@ export interface Replacer {
   inJson(json: string): string;
   /** Whether a text has it. */
   isIn(text: string): boolean;
+  /** The paths, user ids and actors in the JSON of a record that have it. */
+  namesIn(json: string): { kind: NamedKind; name: string }[];
   /** Whether a text or a name anywhere in a value has it. */
   isInJson(value: unknown): boolean;
 }
 
-/** The members of records that name something: they are listed as left, and never changed. */
-const NAMES = new Set(
-  'path paths from to userId users userIds actor actors target written virtualPath id'.split(' '),
-);
+/** The members of records that name something, and what: they are listed as left, and never changed. */
+const NAMES: ReadonlyMap<string, NamedKind | null> = new Map([
+  ...namesOf('paths', 'path paths from to target written virtualPath'),
+  ...namesOf('userIds', 'userId userIds users'),
+  ...namesOf('actors', 'actor actors'),
+  ...namesOf(null, 'id'),
+]);
+
+/** What a record may name. */
+export type NamedKind = 'paths' | 'userIds' | 'actors';
+
+function namesOf(kind: NamedKind | null, members: string): [string, NamedKind | null][] {
+  return members.split(' ').map((member) => [member, kind]);
+}
 
 /**
  * Finds a text in contents, as often as it stands there. Each line break of it stands for either kind, since
@@ -74,6 +86,11 @@ export function createReplacer(text: string, replacement: string): Replacer {
       const json = JSON.stringify(value ?? null);
       return inRecord(json) !== json;
     },
+    namesIn(json) {
+      if (!json.includes(probe)) return [];
+      // eslint-disable-next-line no-restricted-syntax -- this service wrote it
+      return [...listNames(JSON.parse(json), null)].filter(({ name }) => inRecord(name) !== name);
+    },
     inJson(json) {
       if (!json.includes(probe)) return json;
       // eslint-disable-next-line no-restricted-syntax -- this service wrote it
@@ -99,6 +116,18 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   );
   const isSame = next.every(([, field], index) => field === fields[index]?.[1]);
   return isSame ? value : Object.fromEntries(next);
+}
+
+function* listNames(
+  value: unknown,
+  kind: NamedKind | null,
+): Generator<{ kind: NamedKind; name: string }> {
+  if (typeof value === 'string' && kind !== null) yield { kind, name: value };
+  if (typeof value !== 'object' || value === null) return;
+  for (const [member, field] of Object.entries(value)) {
+    const own = Array.isArray(value) ? kind : (NAMES.get(member) ?? null);
+    yield* listNames(field, own);
+  }
 }
 
 /** A text in one way of writing it. */

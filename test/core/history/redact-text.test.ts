@@ -7,6 +7,7 @@ import { createTextSearch } from '../../../core/history/text-search.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
 import { asAdmin, serveCore } from '../http/serve.ts';
+import { exportAll, importAll } from '../archive/archives.ts';
 import { rejection } from '../../support/rejection.ts';
 import { dreamRunRow, eventRow, makeId, makeTraceId, sha256 } from '../../support/rows.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -287,8 +288,9 @@ describe('a text that is redacted', () => {
     const preview = await redact(core, { text, in: 'user', userId: 'alice', reason, dryRun: true });
     const counts = { reasons: 0, runs: 1, events: 1, answers: 1, audit: 0, notes: 0 };
     expect(preview.records).toEqual(counts);
-    const { records } = await redact(core, { text, in: 'user', userId: 'alice', reason });
+    const { records, left } = await redact(core, { text, in: 'user', userId: 'alice', reason });
     expect(records).toEqual(preview.records);
+    expect(left.paths).toEqual([`users/alice/${text}.md`]);
     const found = await storage.runs?.find(run.id);
     expect(found?.errorMessage).toBe('failed at [redacted]\n[redacted]');
     expect(found?.details).toBe(
@@ -426,11 +428,12 @@ describe('a text that is redacted', () => {
       { actor: 'canary-agent' },
     );
     await write('canary\n');
+    await core.freezes.freeze({ actor: 'frozen-canary', minutes: 5, reason }, operator);
     const { left } = await redact(core, { text: 'canary', in: 'everywhere', reason });
     expect(left).toMatchObject({
       paths: ['users/user-canary/canary.md'],
       userIds: ['user-canary'],
-      actors: ['canary-agent'],
+      actors: ['canary-agent', 'frozen-canary'],
     });
   });
 
@@ -582,6 +585,50 @@ describe('a text that is redacted', () => {
     await core.indexer.drain();
     expect(await findCanary(database, SECRET)).toEqual([]);
     await expectSound(core);
+  });
+
+  it('is gone from what an import wrote meanwhile, with times from before', async () => {
+    const source = await openCore({ now: () => Date.parse('2024-05-06T07:08:09Z') });
+    for (const content of [`old ${SECRET}\n`, 'old\n']) {
+      await call(source, 'aaron', 'memory_write', { path: 'user/imported.md', content });
+    }
+    const archive = await exportAll(source);
+    const { core, database, write } = await open();
+    await write(`${SECRET}\n`);
+    await write(`${SECRET}\n`, undefined, 'zoe');
+    // By then all before zoe have been gone through.
+    const get = core.storage.files.get.bind(core.storage.files);
+    let isImported = false;
+    vi.spyOn(core.storage.files, 'get').mockImplementation(async (key) => {
+      if (key.scope === 'u:zoe' && !isImported) {
+        isImported = true;
+        await importAll(core, archive);
+      }
+      return await get(key);
+    });
+    const answer = await redact(core, { text: SECRET, in: 'everywhere', reason });
+    expect(answer.files.map((file) => file.path)).toEqual([
+      path,
+      'users/zoe/notes.md',
+      'users/aaron/imported.md',
+    ]);
+    expect(answer.mayRemain.join()).not.toContain('import');
+    await core.indexer.drain();
+    expect(await findCanary(database, SECRET)).toEqual([]);
+    await expectSound(core);
+  });
+
+  it('may come again with an import that has not ended: the receipt says so', async () => {
+    const { core, write } = await open();
+    await write(`${SECRET}\n`);
+    const begun = { action: 'memory.import', target: 'all', details: { step: 'begin' } };
+    await core.storage.mutate({ scopes: [], files: [] }, () => ({
+      result: null,
+      writes: 0,
+      changes: { audit: [{ ...begun, ...operator, operator: null, id: makeId(), at: Date.now() }] },
+    }));
+    const answer = await redact(core, { text: SECRET, in: 'everywhere', reason });
+    expect(answer.mayRemain).toContainEqual(expect.stringMatching(/import .* has not ended/));
   });
 
   // Parts are made above the database.
