@@ -33,6 +33,16 @@ const PutBody = strictObject({
 
 const DeleteQuery = strictObject({ actor });
 
+/** Why a file is not changed, whatever the change is. */
+const WRITE_ERRORS = [
+  'INVALID_PATH',
+  'INVALID_USER_ID',
+  'VERSION_CONFLICT',
+  'CONTENT_REFUSED',
+  'WRITES_FROZEN',
+  'READ_ONLY_SCOPE',
+] as const;
+
 /** Memory files, by physical path. */
 export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefinition[] {
   return [
@@ -78,15 +88,10 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       bodySchema: PutBody,
       resultSchema: AdminPutAnswer,
       errorCodes: [
-        'INVALID_PATH',
-        'INVALID_USER_ID',
+        ...WRITE_ERRORS,
         'INVALID_CONTENT',
-        'VERSION_CONFLICT',
         'PAYLOAD_TOO_LARGE',
         'QUOTA_EXCEEDED',
-        'CONTENT_REFUSED',
-        'WRITES_FROZEN',
-        'READ_ONLY_SCOPE',
         'PATH_CONFLICT',
       ],
       async handle(request) {
@@ -111,15 +116,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       description: 'A deletion is a revision too, and can be reverted. Takes If-Match.',
       querySchema: DeleteQuery,
       resultSchema: AdminDeleteAnswer,
-      errorCodes: [
-        'INVALID_PATH',
-        'INVALID_USER_ID',
-        'FILE_NOT_FOUND',
-        'VERSION_CONFLICT',
-        'CONTENT_REFUSED',
-        'WRITES_FROZEN',
-        'READ_ONLY_SCOPE',
-      ],
+      errorCodes: [...WRITE_ERRORS, 'FILE_NOT_FOUND'],
       async handle(request) {
         const path = request.params['path'] ?? '';
         const ifVersion = await ifVersionOf(request, async () => {
