@@ -124,6 +124,18 @@ describe('what the service records of calls', () => {
       await request('GET', `/v1/admin/files/users/alice/${CANARY}/none.md`, { headers: asAdmin });
       await request('GET', `/v1/admin/${CANARY}`, { headers: asAdmin });
       await request('GET', `/v1/admin/users?${CANARY}=1`, { headers: asAdmin });
+      // A text that an operator looks for or takes out, found and not found.
+      for (const body of [
+        { text: CANARY, history: true },
+        { text: `${CANARY} never`, history: true },
+        { text: CANARY, history: 'maybe' },
+      ]) {
+        await request('POST', '/v1/admin/search', { headers: asAdmin, body });
+      }
+      for (const dryRun of [true, false]) {
+        const body = { text: `${CANARY} 1\n`, in: 'user', userId: 'bob', reason: 'a test', dryRun };
+        await request('POST', '/v1/admin/redact', { headers: asAdmin, body });
+      }
       await core.queue.flush();
 
       const found: Record<string, string> = {};
