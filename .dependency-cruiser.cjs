@@ -92,9 +92,9 @@ module.exports = {
         path: '^(core|plugins|adapters|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/schemas/(define-route|dreams|portable-schema|revisions|shapes|spaces|tool-prefix)\\.ts$',
+          '^core/schemas/(define-route|dreams|portable-schema|revisions|shapes|spaces|tool-prefix|value-counts)\\.ts$',
           '^core/errors\\.ts$',
-          '^core/(encoding/(foreign-json|setting-count|take-text)|lists/page|packages/import-peer|time/(pause|time))\\.ts$',
+          '^core/(encoding/(foreign-json|setting-count|take-text)|lists/(count-values|page)|packages/import-peer|time/(pause|time))\\.ts$',
           '^core/(maintenance/(look-again|temporary-folders)|tools/memory-instructions)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.

@@ -5,6 +5,7 @@ const ON_EACH_DATABASE = [
   'test/core/search/search-oracle.test.ts',
   'test/core/checks/stored-checks.test.ts',
   'test/core/files/exclusive-paths.test.ts',
+  'test/core/http/values.test.ts',
   'test/core/storage/{holds,lost-commit}.test.ts',
   'test/core/storage/schema/neighbours.test.ts',
   'test/plugins/memory-stores/each-database.test.ts',

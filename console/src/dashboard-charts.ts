@@ -13,7 +13,7 @@ import {
   toCallQuery,
 } from './calls.ts';
 import { count } from './story.ts';
-import { endOfDay, formatDuration, formatTime } from './times.ts';
+import { endOfDay, formatDuration, formatTime, toInstant } from './times.ts';
 import { takeEnd } from '../../core/encoding/take-text.ts';
 
 /** A chart, and its data as rows of a table. */
@@ -55,6 +55,27 @@ type Zone = 'local' | 'utc';
 
 const DAY_MS = 86_400_000;
 const BUCKET_MS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': DAY_MS } as const;
+
+/** The most bars of a chart: more are hairlines. */
+const MOST_BARS = 72;
+/** The most points that the service makes of a range. */
+const MOST_POINTS = 2_000;
+
+/**
+ * The shortest bucket whose bars a reader can tell apart, for a range of the filters as seen at `now`; days
+ * for a very long one. `undefined` leaves the choice to the service.
+ */
+export function fitBucket(
+  { since, until }: Readonly<Record<string, string>>,
+  now: number,
+): ActivitySeries['bucket'] | undefined {
+  const end = Date.parse((until && toInstant(until, now)) ?? new Date(now).toISOString());
+  const start = since === undefined ? end - DAY_MS : Date.parse(toInstant(since, now) ?? '');
+  const length = end - start;
+  if (!(length > 0) || length / DAY_MS > MOST_POINTS) return undefined;
+  const names = ['1m', '5m', '1h', '1d'] as const;
+  return names.find((name) => length / BUCKET_MS[name] <= MOST_BARS) ?? '1d';
+}
 
 /** The bars, from the bottom of a stack to its top. */
 const SERIES = CALL_KIND_NAMES.map((kind) => ({ kind, name: CALL_KINDS[kind].label }));
@@ -178,14 +199,14 @@ const KINDS = { scope: '#14a08f', actor: '#6d6af0', tool: '#d18a1f', file: '#379
 /** The column of each kind, also where the nodes between are left out. */
 const COLUMNS = { scope: 0, actor: 1, tool: 2, file: 3 } as const;
 /** The heads of the columns; the last one has room for its labels on the right. */
-export const TOPOLOGY_HEADS = ['Users', 'Actors', 'Tools', 'Files'].map((label, at) => ({
+export const TOPOLOGY_HEADS = ['Memory', 'Actors', 'Tools', 'Files'].map((label, at) => ({
   label,
   left: `calc(4px + (100% - 164px) * ${at} / 3)`,
 }));
 /** The most nodes of a kind that stay readable; the others are one node. */
 const MOST_OF_A_KIND = 11;
 const REST = 'rest:';
-const LONGEST_LABEL = 26;
+const LONGEST_LABEL = 23;
 
 /** Accesses by user, actor, tool and file. The table has all of them. */
 export function toTopologyChart(

@@ -10,7 +10,8 @@ export interface DiffPart {
 export interface DiffSide {
   /** Line number from 1. */
   line: number;
-  parts: readonly DiffPart[];
+  /** Made when it is read: of a long diff, only what is in view is compared word by word. */
+  readonly parts: readonly DiffPart[];
 }
 
 /** A row of a diff: equal, changed, or a gap of unchanged lines. */
@@ -66,11 +67,19 @@ function toHunkRows(lines: readonly string[], firstOld: number, firstNew: number
   let added: string[] = [];
   const flush = (): void => {
     for (let index = 0; index < Math.max(removed.length, added.length); index += 1) {
-      const { before, after } = toPair(removed[index], added[index]);
+      const [before, after] = [removed[index], added[index]];
+      let pair: ReturnType<typeof toPair> | null = null;
+      const toSide = (side: 'before' | 'after', line: number): DiffSide => ({
+        line,
+        get parts() {
+          pair ??= toPair(before, after);
+          return pair[side] ?? [];
+        },
+      });
       rows.push({
         kind: 'changed',
-        before: before === null ? null : { line: oldLine++, parts: before },
-        after: after === null ? null : { line: newLine++, parts: after },
+        before: before === undefined ? null : toSide('before', oldLine++),
+        after: after === undefined ? null : toSide('after', newLine++),
       });
     }
     removed = [];

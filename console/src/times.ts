@@ -16,6 +16,15 @@ export const formatTime = formatterOf(TO_THE_SECOND);
 /** `21 Nov 2026, 16:25:47 GMT+9`: {@link formatTime} with the zone. */
 export const formatFullTime = formatterOf({ ...TO_THE_SECOND, timeZoneName: 'short' });
 
+/** `21 Nov 2026, 16:25`, to the minute. */
+export const formatMinutes = formatterOf({
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
 /** `21 Nov 2026`. */
 export const formatDay = formatterOf({ day: 'numeric', month: 'short', year: 'numeric' });
 

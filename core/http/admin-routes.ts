@@ -99,6 +99,11 @@ export interface AdminRoutes {
     request: { params: { id: string } };
     result: AdminDreamRunDetail;
   };
+  /** Count the values that dream runs can be filtered by. */
+  'GET /v1/admin/dream/runs/values': {
+    request: { query?: GETDreamRunsValuesQuery };
+    result: GETAccessLogsValuesAnswer;
+  };
   /** List spaces with the state of their dreaming. */
   'GET /v1/admin/dream/spaces': {
     request: { query?: GETDreamSpacesQuery };
@@ -163,6 +168,11 @@ export interface AdminRoutes {
   'GET /v1/admin/observability/events/stream': {
     request: { query?: HygieneQuery };
     result: Readable;
+  };
+  /** Count the values that events can be filtered by. */
+  'GET /v1/admin/observability/events/values': {
+    request: { query?: EventValuesQuery };
+    result: GETAccessLogsValuesAnswer;
   };
   /** List failed and slow calls. */
   'GET /v1/admin/observability/failures': {
@@ -1336,6 +1346,17 @@ type EventListQuery = {
 };
 type EventListQueryKind = "tool" | "dream.run" | "check.run";
 type EventListQueryStatus = "ok" | "error";
+type EventValuesQuery = {
+  since?: string;
+  until?: string;
+  userId?: string;
+  spaceId?: string;
+  tool?: string;
+  kind?: EventListQueryKind;
+  status?: EventListQueryStatus;
+  actor?: string;
+  errorCode?: string;
+};
 type FailureListQuery = {
   since?: string;
   until?: string;
@@ -1546,6 +1567,16 @@ type GETDreamRunsQuery = {
   order?: AccessListQueryOrder;
 };
 type GETDreamRunsQueryWaiting = "true";
+type GETDreamRunsValuesQuery = {
+  userId?: string;
+  spaceId?: string;
+  state?: DreamState;
+  waiting?: GETDreamRunsQueryWaiting;
+  outcome?: DreamOutcome;
+  wrote?: GETDreamRunsQueryWaiting;
+  since?: string;
+  until?: string;
+};
 type GETDreamSpacesAnswer = {
   items: readonly (GETDreamSpacesAnswerItem)[];
   nextCursor: string | null;

@@ -135,13 +135,19 @@ export const rangeQuery = {
 export const RangeQuery = strictObject(rangeQuery);
 export type RangeQuery = Static<typeof RangeQuery>;
 
-/** What the list of events takes. */
-export const EventListQuery = strictObject({
+/** What the values of the filters of events are counted with. */
+export const EventValuesQuery = strictObject({
   ...rangeQuery,
   kind: Type.Optional(Type.Enum(['tool', 'dream.run', 'check.run'])),
   status: Type.Optional(statusSchema),
   actor: filterText('Who called.'),
   errorCode: filterText('Failed with this code.'),
+});
+export type EventValuesQuery = Static<typeof EventValuesQuery>;
+
+/** What the list of events takes. */
+export const EventListQuery = strictObject({
+  ...EventValuesQuery.properties,
   spans: flag('Each with its spans; default false.'),
   ...pageQuery,
 });

@@ -13,13 +13,15 @@ import {
 /** What the usage takes. */
 export const UsageQuery = strictObject({
   ...sinceQuery,
-  complete: flag('Count all calls, also more than 10,000: a million take minutes. Default: false.'),
+  complete: flag(
+    'Count all calls and writes, also more than 10,000: a million take minutes. Default: false.',
+  ),
 });
 export type UsageQuery = Static<typeof UsageQuery>;
 
 const figures = {
   calls: count('Tool calls and dream runs.'),
-  writes: count('Calls that wrote, and went well.'),
+  writes: count('Versions of files written, also by dreams, operators and imports.'),
   reads: count(),
   finds: count(),
   inputTokens: count('That models and embedders said they read.'),
@@ -31,7 +33,7 @@ export const Usage = strictObject({
   since: timeSchema,
   until: timeSchema,
   countedFrom: nullable(timeSchema, {
-    description: 'Older calls of the range were not counted; null: all were.',
+    description: 'Of before this time, not all calls and writes were counted; null: all were.',
   }),
   totals: strictObject(figures),
   owners: Type.Array(strictObject({ ...ownerFields, ...figures }), {
@@ -39,7 +41,10 @@ export const Usage = strictObject({
       'By user or space, the most writes first; at most 200. Both ids null: shared memory.',
   }),
   keys: Type.Array(
-    strictObject({ key: nullable(text('null: without a named key.')), ...figures }),
+    strictObject({
+      key: nullable(text('null: without a named key; of a removed one, the id.')),
+      ...figures,
+    }),
     { description: 'By API key.' },
   ),
   actors: Type.Array(strictObject({ actor: Type.String(), ...figures }), {

@@ -4,6 +4,7 @@ import type {
   AdminListedEvent,
   CountedQuery,
   EventListQuery,
+  EventValuesQuery,
   FailureListQuery,
   HygieneQuery,
   HygieneReport,
@@ -21,6 +22,7 @@ import type {
   UsageQuery,
   UserHygiene,
   UserHygieneQuery,
+  ValueCounts,
 } from '../contracts/admin.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
@@ -29,7 +31,7 @@ import { answerList } from '../lists/page.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
-import { listEvents, listFailures } from './events/event-lists.ts';
+import { countEventValues, listEvents, listFailures } from './events/event-lists.ts';
 import type { Screening } from '../screening/screening.ts';
 import { isTimeZone } from '../time/time-zone.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
@@ -53,6 +55,8 @@ export interface Observability {
   topFiles(query: TopFilesQuery): Promise<TopFiles>;
   failures(query: FailureListQuery): Promise<ListAnswer<AdminFailure>>;
   events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
+  /** Counts the values that the filters of events could have. */
+  eventValues(query: EventValuesQuery): Promise<ValueCounts>;
   influence(query: InfluenceQuery): Promise<Influence>;
   usage(query: UsageQuery): Promise<Usage>;
   hygiene(query: HygieneQuery): Promise<HygieneReport>;
@@ -109,7 +113,12 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     },
     failures: flushed((query) => listFailures(store, query, { slowCallMs: sla.slowCallMs })),
     events: flushed((query) => listEvents(store, query)),
-    usage: async (query) => readUsage(store, await parsed(query), { isComplete: query.complete }),
+    eventValues: flushed((query) => countEventValues(store, query)),
+    async usage(query) {
+      const { revisions, keys } = storage;
+      const range = await parsed(query);
+      return readUsage({ store, revisions, keys }, range, { isComplete: query.complete });
+    },
     influence: flushed((query) => readInfluence(deps, query)),
     hygiene: flushed(checkHygiene),
     async hygieneOf(of, query) {

@@ -1,6 +1,6 @@
 import type { Usage } from '../contracts/admin.ts';
-import type { EventRecord, SpanRecord } from '../contracts/records.ts';
-import type { ObservationStore, PageRequest } from '../contracts/storage.ts';
+import type { EventRecord, RevisionRecord, ScopeKey, SpanRecord } from '../contracts/records.ts';
+import type { ObservationStore, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { toOwner } from '../files/paths.ts';
 import { PAGE_LIMITS } from '../lists/page.ts';
 import { createPause } from '../time/pause.ts';
@@ -8,31 +8,51 @@ import { toTime } from '../time/time.ts';
 import { activityOf, outcomeOf } from './events/outcome.ts';
 import type { Range } from './rollups/range.ts';
 
-/** The most events of one answer, unless all are asked for. */
-const MOST_EVENTS = 10_000;
+/** The most events, and the most writes, of one answer, unless all are asked for. */
+const MOST_COUNTED = 10_000;
 const OWNERS_TOLD = 200;
 
 type Figures = Usage['totals'];
 
-/** Counts calls and tokens by owner, key, actor and model, from the newest event on. */
+/** Where usage is counted from. */
+interface Sources {
+  store: ObservationStore;
+  revisions: Pick<Storage['revisions'], 'list'>;
+  keys: Storage['keys'];
+}
+
+/**
+ * Counts calls and tokens by owner, key, actor and model, and what each wrote, from the newest on. Writes are
+ * counted in the history, because dreams, operators and imports write without a tool call.
+ */
 export async function readUsage(
-  store: ObservationStore,
+  { store, revisions, keys: known }: Sources,
   { since, until, countUntil }: Range,
   {
     isComplete = false,
-    mostEvents = MOST_EVENTS,
-  }: { isComplete?: boolean | undefined; mostEvents?: number } = {},
+    most = MOST_COUNTED,
+  }: { isComplete?: boolean | undefined; most?: number } = {},
 ): Promise<Usage> {
   const totals = noFigures();
   const owners = new Map<string, Usage['owners'][number]>();
   const keys = new Map<string, Usage['keys'][number]>();
   const actors = new Map<string, Usage['actors'][number]>();
   const models = new Map<string, Usage['models'][number]>();
-  const count = (event: EventRecord): void => {
-    const { scope, key, actor } = event;
-    const owner = entryOf(owners, scope, () => ({ ...toOwner(scope), ...noFigures() }));
-    const ofKey = entryOf(keys, key ?? '', () => ({ key, ...noFigures() }));
-    const ofActor = entryOf(actors, actor, () => ({ actor, ...noFigures() }));
+  const figuresOf = ({
+    scope,
+    key,
+    actor,
+  }: {
+    scope: ScopeKey;
+    key: string | null;
+    actor: string;
+  }) => [
+    totals,
+    entryOf(owners, scope, () => ({ ...toOwner(scope), ...noFigures() })),
+    entryOf(keys, key ?? '', () => ({ key, ...noFigures() })),
+    entryOf(actors, actor, () => ({ actor, ...noFigures() })),
+  ];
+  const countEvent = (event: EventRecord): void => {
     const activity = outcomeOf(event) === 'ok' ? activityOf(event.tool) : null;
     const tokens = { input: 0, output: 0 };
     for (const span of event.spans) {
@@ -40,31 +60,26 @@ export async function readUsage(
       tokens.input += used.input;
       tokens.output += used.output;
     }
-    for (const figures of [totals, owner, ofKey, ofActor]) {
+    for (const figures of figuresOf(event)) {
       figures.calls += 1;
-      if (activity !== null) figures[activity] += 1;
+      if (activity === 'reads' || activity === 'finds') figures[activity] += 1;
       figures.inputTokens += tokens.input;
       figures.outputTokens += tokens.output;
     }
   };
+  const names = new Map((await known.look(null)).keys?.map(({ id, name }) => [id, name]));
+  const countRevision = ({ scope, actor, keyId }: RevisionRecord): void => {
+    const key = keyId === null ? null : (names.get(keyId) ?? keyId);
+    for (const figures of figuresOf({ scope, actor, key })) figures.writes += 1;
+  };
 
-  const pause = createPause();
-  let countedFrom: number | null = null;
-  let page: PageRequest = { limit: PAGE_LIMITS.max, order: 'desc', after: null };
-  for (let events = 0; ;) {
-    const { items, next } = await store.listEvents({ since, until: countUntil }, page);
-    for (const event of items) {
-      count(event);
-      await pause();
-    }
-    events += items.length;
-    if (next === null) break;
-    if (!isComplete && events >= mostEvents) {
-      countedFrom = items.at(-1)?.startedAt ?? since;
-      break;
-    }
-    page = { ...page, after: next };
-  }
+  const range = { since, until: countUntil };
+  const limit = isComplete ? Infinity : most;
+  const ends = [
+    await countAll((page) => store.listEvents(range, page), countEvent, limit),
+    await countAll((page) => revisions.list(range, page), countRevision, limit),
+  ].flatMap((last) => (last === null ? [] : 'at' in last ? last.at : last.startedAt));
+  const countedFrom = ends.length === 0 ? null : Math.max(...ends);
   const byWrites = [...owners.values()].sort(
     (one, other) => other.writes - one.writes || other.calls - one.calls,
   );
@@ -81,6 +96,27 @@ export async function readUsage(
     models: byCalls(models),
     others: Math.max(0, byWrites.length - OWNERS_TOLD),
   };
+}
+
+/** Counts the newest rows; gives the last one that was counted where older ones are left. */
+async function countAll<Row>(
+  list: (page: PageRequest) => Promise<PageResult<Row>>,
+  count: (row: Row) => void,
+  most: number,
+): Promise<Row | null> {
+  const pause = createPause();
+  let page: PageRequest = { limit: PAGE_LIMITS.max, order: 'desc', after: null };
+  for (let counted = 0; ;) {
+    const { items, next } = await list(page);
+    for (const row of items) {
+      count(row);
+      await pause();
+    }
+    counted += items.length;
+    if (next === null) return null;
+    if (counted >= most) return items.at(-1) ?? null;
+    page = { ...page, after: next };
+  }
 }
 
 function countSpan(

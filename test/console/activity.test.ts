@@ -93,6 +93,22 @@ describe('the activity', () => {
     await page.getByRole('button', { name: 'Without User: 2 rows' }).waitFor();
     await page.getByRole('button', { name: 'Filter by User alice' }).click();
     await page.getByText('1 call shown').waitFor();
+    // One field for the time range, here as in all views.
+    await page.getByRole('button', { name: 'Time range: Any time' }).click();
+    const range = page.getByRole('dialog', { name: 'Time range' });
+    await range.getByRole('button', { name: 'Last 7 days' }).click();
+    await expectUrl(page, 'since=7d');
+    await page.getByRole('button', { name: 'Time range: Last 7 days' }).click();
+    await range.getByLabel('From').fill('2020-01-02T00:00:00');
+    await range.getByLabel('To').fill('2020-01-01T00:00:00');
+    await range.getByRole('button', { name: 'Apply' }).click();
+    await range.getByText('The range ends before it begins.').waitFor();
+    await range.getByLabel('To').fill('2020-01-03T00:00:00');
+    await range.getByRole('button', { name: 'Apply' }).click();
+    await range.waitFor({ state: 'hidden' });
+    await expectUrl(page, 'until=2020-01-0');
+    await page.getByRole('button', { name: 'Also later: 1 row' }).click();
+    await page.getByText('1 call shown').waitFor();
     expectNoProblems(opened);
   });
 

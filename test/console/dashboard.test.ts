@@ -120,6 +120,9 @@ describe('the dashboard', () => {
       .waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('region', { name: 'Hygiene' }).getByText('broken link').waitFor();
+    await page.getByRole('button', { name: 'Tool memory_read: 3 rows' }).click();
+    await expectUrl(page, 'tool=memory_read');
+    await page.getByText('Tool calls').locator('..').getByText('3', { exact: true }).waitFor();
     expectNoProblems(opened);
   });
 

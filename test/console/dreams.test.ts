@@ -414,6 +414,10 @@ describe('dreams', () => {
       if (names.length === 0) await page.getByText('No runs match the filters').waitFor();
       else await shows(...names);
     }
+    await page.getByRole('button', { name: 'Also later: 3 rows' }).click();
+    await shows('carol', 'bob', 'alice');
+    await page.getByRole('button', { name: 'Outcome no changes: 1 row' }).click();
+    await shows('bob');
     expectNoProblems(opened);
   });
 

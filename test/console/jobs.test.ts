@@ -245,7 +245,7 @@ describe('a job of an operator takes at most three clicks', () => {
         3,
         async () => {
           await nav('Activity');
-          await button(/^Outcome not_found/).click();
+          await button(/^Outcome not found/).click();
           await button(/^User bob/).click();
           await page.getByText('1 call shown').waitFor();
         },

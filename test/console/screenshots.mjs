@@ -256,7 +256,7 @@ const VIEWS = [
   {
     name: 'activity-filter',
     path: '/activity?since=24h',
-    act: (page) => page.getByRole('button', { name: /^Change the filter Since/ }).click(),
+    act: (page) => page.getByRole('button', { name: /^Time range/ }).click(),
   },
   {
     name: 'activity-export',

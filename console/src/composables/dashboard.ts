@@ -1,6 +1,7 @@
 import { useQuery, type UseQueryReturnType } from '@tanstack/vue-query';
 import { computed } from 'vue';
 import type { Query } from '../api.ts';
+import { toInstant } from '../times.ts';
 import { settle } from './list.ts';
 import { useRefreshMs } from './refresh.ts';
 import { useApi } from './session.ts';
@@ -21,8 +22,16 @@ export function useDashboard<T>(
     queryFn: ({ signal }) =>
       api.read<T>(
         `/v1/admin/observability/${name}`,
-        { ...settle({ since: '24h', ...filters() }), ...more() },
+        { ...settle(withUsualRange(filters())), ...more() },
         signal,
       ),
   });
+}
+
+/** Fills in the start of the range that figures have where the address names none: the last day. */
+export function withUsualRange(filters: DashboardFilters, usual = '24h'): DashboardFilters {
+  const until = toInstant(filters['until'] ?? '', Date.now());
+  return until === null || filters['since'] !== undefined
+    ? { since: usual, ...filters }
+    : { ...filters, since: toInstant(usual, Date.parse(until)) ?? usual };
 }

@@ -1,5 +1,6 @@
 import { computed, type ComputedRef } from 'vue';
 import { useRoute, useRouter } from 'vue-router';
+import { toWords } from '../story.ts';
 
 /** A filter of a list, as its view names it. */
 export interface FilterDefinition {
@@ -9,9 +10,16 @@ export interface FilterDefinition {
   kind: 'text' | 'choice' | 'time';
   /** The options of a choice. */
   options?: readonly string[];
+  /** What an option is called, where that is not its value in words. */
+  nameOf?: (option: string) => string;
   placeholder?: string;
   /** The suggestions for a text; users come from the service. */
   suggests?: 'users' | 'spaces' | 'keys' | 'operators' | 'actors' | 'tools';
+}
+
+/** A value of a filter, as a reader knows it. */
+export function describeValue({ kind, nameOf = toWords }: FilterDefinition, value: string): string {
+  return kind === 'choice' ? nameOf(value) : value;
 }
 
 /** Whose memory: a user's, or that of a space. */

@@ -29,15 +29,24 @@ export function useFacets(options: {
   path: string;
   definitions: readonly FilterDefinition[];
   filters: () => Readonly<Record<string, string>>;
+  /** The name of a filter of the service in the view; by default the same. */
+  nameOf?: (filter: string) => string;
 }): Facets {
   const api = useApi();
-  const { path, definitions, filters } = options;
+  const { path, definitions, filters, nameOf = (filter) => filter } = options;
   const query = useQuery({
     queryKey: computed(() => ['values', path, filters()]),
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshMs(),
-    queryFn: ({ signal }) =>
-      api.read<ValueCounts>(`/v1/admin/${path}/values`, settle(filters()), signal),
+    queryFn: async ({ signal }) => {
+      const found = await api.read<ValueCounts>(
+        `/v1/admin/${path}/values`,
+        settle(filters()),
+        signal,
+      );
+      const without = found.without.map((one) => ({ ...one, filter: nameOf(one.filter) }));
+      return { ...found, without };
+    },
   });
   const valuesOf = (name: string) =>
     query.data.value?.fields.find(({ field }) => field === name)?.values ?? null;

@@ -4,6 +4,7 @@ import {
   AdminFailure,
   AdminListedEvent,
   EventListQuery,
+  EventValuesQuery,
   FailureListQuery,
   RangeQuery,
 } from '../../schemas/events.ts';
@@ -26,6 +27,7 @@ import {
 import { homeOf, SHARED, toFilteredScope } from '../../files/paths.ts';
 import { listOf } from '../../schemas/shapes.ts';
 import { Usage, UsageQuery } from '../../schemas/usage.ts';
+import { ValueCounts } from '../../schemas/value-counts.ts';
 import { STREAM_HEADERS } from '../middleware/security-headers.ts';
 import type { Core } from '../../service.ts';
 
@@ -103,7 +105,7 @@ function figureRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
       role: 'viewer',
       summary: 'Count who used memory, and the tokens that it took',
       description:
-        'By user and space, API key, actor and model; without since, of the last 24 hours. It counts the newest 10,000 calls, and says from when on.',
+        'By user and space, API key, actor and model; without since, of the last 24 hours. It counts the newest 10,000 calls and as many writes, and says from when on.',
       querySchema: UsageQuery,
       resultSchema: Usage,
       deadlineMs: 60_000,
@@ -180,6 +182,18 @@ function eventRoutes(
       resultSchema: listOf(AdminListedEvent),
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
       handle: ({ query }) => core.observability.events(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/events/values',
+      role: 'viewer',
+      summary: 'Count the values that events can be filtered by',
+      description:
+        'How often each value is in the newest events, up to 5,000, with the filters of the list. No content.',
+      querySchema: EventValuesQuery,
+      resultSchema: ValueCounts,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.eventValues(query),
     }),
     adminRoute('Observability', {
       method: 'GET',

@@ -2,14 +2,17 @@ import type {
   AdminFailure,
   AdminListedEvent,
   EventListQuery,
+  EventValuesQuery,
   FailureListQuery,
   ListAnswer,
   RangeQuery,
+  ValueCounts,
 } from '../../contracts/admin.ts';
 import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore, PageResult } from '../../contracts/storage.ts';
+import { countValues } from '../../lists/count-values.ts';
 import { answerList } from '../../lists/page.ts';
-import { toFilteredScope } from '../../files/paths.ts';
+import { toFilteredScope, toOwner } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time/time.ts';
 import { toAdminEvents } from '../traces.ts';
 import { outcomeOf, REFUSED_CODES } from './outcome.ts';
@@ -20,18 +23,44 @@ export async function listEvents(
   query: EventListQuery,
 ): Promise<ListAnswer<AdminListedEvent>> {
   const { spans, ...narrowed } = query;
-  const filter: EventFilter = {
+  const filter = toListFilter(query);
+  return await answerList(narrowed, {
+    list: 'events',
+    read: (page) => store.listEvents(filter, page),
+    toItem: (event) => toListedEvent(event, spans === true),
+  });
+}
+
+/** Counts the values that events can be filtered by. */
+export async function countEventValues(
+  store: ObservationStore,
+  query: EventValuesQuery,
+): Promise<ValueCounts> {
+  return await countValues(query, {
+    read: async (narrowed, page) => {
+      const { items, next } = await store.listEvents(toListFilter(narrowed), page);
+      return { items: items.map((event) => ({ ...event, at: event.startedAt })), next };
+    },
+    fields: {
+      userId: ({ scope, userId }) => userId ?? toOwner(scope).userId,
+      spaceId: ({ scope }) => toOwner(scope).spaceId,
+      tool: ({ tool }) => tool,
+      actor: ({ actor }) => actor,
+      kind: ({ kind }) => kind,
+      status: ({ status }) => status,
+      errorCode: ({ errorCode }) => errorCode,
+    },
+  });
+}
+
+function toListFilter(query: EventValuesQuery): EventFilter {
+  return {
     ...toEventFilter(query),
     kind: query.kind ?? null,
     status: query.status ?? null,
     actor: query.actor ?? null,
     errorCodes: query.errorCode === undefined ? null : [query.errorCode],
   };
-  return await answerList(narrowed, {
-    list: 'events',
-    read: (page) => store.listEvents(filter, page),
-    toItem: (event) => toListedEvent(event, spans === true),
-  });
 }
 
 /** Lists calls that failed, were refused or were slow, newest first. */

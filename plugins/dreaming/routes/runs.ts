@@ -1,9 +1,10 @@
-import Type from 'typebox';
-import type { RunRecord } from '../../../core/contracts/runs.ts';
+import Type, { type Static } from 'typebox';
+import type { RunFilter, RunRecord } from '../../../core/contracts/runs.ts';
 import type { Host, PluginRuns } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError, readAfterWrite } from '../../../core/errors.ts';
-import { filterText, homeOf, SHARED, toFilteredScope } from '../../../core/plugin.ts';
+import { filterText, homeOf, SHARED, toFilteredScope, toOwner } from '../../../core/plugin.ts';
+import { countValues } from '../../../core/lists/count-values.ts';
 import { answerList } from '../../../core/lists/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
 import {
@@ -17,6 +18,7 @@ import {
   DreamState,
 } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
+import { ValueCounts } from '../../../core/schemas/value-counts.ts';
 import { parseTimeOrNull } from '../../../core/time/time.ts';
 import { isLeft } from '../revert-run.ts';
 import type { Runs } from '../runs.ts';
@@ -24,7 +26,7 @@ import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toRunView, toVirtual } from '../views.ts';
 import { takeStart } from '../../../core/encoding/take-text.ts';
 
-const ListQuery = strictObject({
+const ValuesQuery = strictObject({
   userId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'Runs of this user.' }),
   ),
@@ -38,8 +40,8 @@ const ListQuery = strictObject({
     Type.Enum(['true'], { description: 'Runs that wrote, also when that was reverted.' }),
   ),
   ...sinceQuery,
-  ...pageQuery,
 });
+const ListQuery = strictObject({ ...ValuesQuery.properties, ...pageQuery });
 
 const CancelBody = strictObject({
   paths: Type.Optional(
@@ -67,6 +69,7 @@ export function runsRoutes(
   const given = { ...options, recover };
   return [
     listRoute(given),
+    valuesRoute(given),
     readRoute(given),
     decideRoute(given, {
       verb: 'apply',
@@ -96,26 +99,59 @@ function listRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
     resultSchema: listOf(AdminDreamRun),
     errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
     async handle({ query }) {
-      const { userId, spaceId, state = null, outcome = null } = query;
-      const filter = {
-        state,
-        outcome,
-        isWaiting: query.waiting !== undefined,
-        hasWritten: query.wrote !== undefined,
-        since: parseTimeOrNull(query.since, 'since'),
-        until: parseTimeOrNull(query.until, 'until'),
-      };
-      const scope = toFilteredScope({ userId, spaceId });
+      const filter = toRunFilter(query);
       return await answerList(query, {
         list: 'dream-runs',
         async read(page) {
           await recover();
-          return await dreams.listRuns({ ...filter, scope }, page);
+          return await dreams.listRuns(filter, page);
         },
         toItem: toRunView,
       });
     },
   });
+}
+
+function valuesRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
+  return adminRoute('Dreams', {
+    method: 'GET',
+    path: '/v1/admin/dream/runs/values',
+    role: 'viewer',
+    summary: 'Count the values that dream runs can be filtered by',
+    description:
+      'How often each value is in the newest runs, up to 5,000, with the filters of the list. No content.',
+    querySchema: ValuesQuery,
+    resultSchema: ValueCounts,
+    errorCodes: ['INVALID_USER_ID'],
+    async handle({ query }) {
+      await recover();
+      return await countValues(query, {
+        read: async (narrowed, page) => {
+          const { items, next } = await dreams.listRuns(toRunFilter(narrowed), page);
+          return { items: items.map((run) => ({ ...run, at: run.createdAt })), next };
+        },
+        fields: {
+          userId: ({ scope }) => toOwner(scope).userId,
+          spaceId: ({ scope }) => toOwner(scope).spaceId,
+          outcome: ({ outcome }) => outcome,
+          state: ({ state }) => state,
+        },
+      });
+    },
+  });
+}
+
+function toRunFilter(query: Static<typeof ValuesQuery>): RunFilter {
+  const { userId, spaceId, state = null, outcome = null } = query;
+  return {
+    scope: toFilteredScope({ userId, spaceId }),
+    state,
+    outcome,
+    isWaiting: query.waiting !== undefined,
+    hasWritten: query.wrote !== undefined,
+    since: parseTimeOrNull(query.since, 'since'),
+    until: parseTimeOrNull(query.until, 'until'),
+  };
 }
 
 function readRoute({ host, dreams, recover }: RunsRoutesOptions): RouteDefinition {

@@ -27,16 +27,25 @@ it('counts who wrote most, and tokens by model, key and user', async () => {
     });
     expect(answer.status, answer.text).toBe(200);
   }
+  // Without a tool call.
+  await request('PUT', '/v1/admin/files/shared/policy.md', {
+    headers: asAdmin,
+    body: { content: 'Be kind.\n' },
+  });
   await call(core, 'alice', 'memory_find', { query: 'tea' });
   await call(core, 'alice', 'memory_remember', { text: 'She likes tea.' }).catch(() => undefined);
   const { json } = await request('GET', '/v1/admin/observability/usage', { headers: asAdmin });
   const usage = json as Usage;
   expect(usage.totals).toMatchObject({ calls: 6, finds: 1, reads: 0 });
-  expect(usage.owners.map(({ userId }) => userId)).toEqual(['bob', 'alice']);
+  expect(usage.owners.map(({ userId }) => userId)).toEqual(['bob', 'alice', null]);
+  expect(usage.actors.find(({ actor }) => actor === 'admin')).toMatchObject({
+    calls: 0,
+    writes: 1,
+  });
   expect(usage.owners[0]).toMatchObject({ writes: 3, inputTokens: 0 });
   expect(usage.keys).toMatchObject([
     { key: null, calls: 4 },
-    { key: 'support bot', calls: 2, writes: 2 },
+    { key: 'support bot', calls: 2, writes: 2, reads: 0 },
   ]);
   const [used] = usage.models;
   expect(used).toMatchObject({ provider: 'scripted', model: 'small', kind: 'llm' });

@@ -60,6 +60,17 @@ describe('the values of filters', () => {
       ['admin', 1],
     ]);
     expect(valuesOf(await get('audit/values'), 'action')).toEqual([['files.write', 1]]);
+    const events = await get('observability/events/values?kind=tool&userId=alice');
+    expect(valuesOf(events, 'tool')).toEqual([
+      ['memory_write', 2],
+      ['memory_find', 1],
+      ['memory_read', 1],
+    ]);
+    expect(valuesOf(events, 'userId')).toEqual([
+      ['alice', 4],
+      ['alicia', 1],
+    ]);
+    expect(valuesOf(events, 'errorCode')).toEqual([['FILE_NOT_FOUND', 1]]);
   });
 });
 

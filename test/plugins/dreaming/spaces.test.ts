@@ -169,6 +169,18 @@ describe('a space whose settings say dream', () => {
     const runsOf = async (query: string) =>
       (await service.admin('GET', `dream/runs?${query}`)).json.items.length;
     expect([await runsOf('userId=alice'), await runsOf('spaceId=alice')]).toEqual([1, 1]);
+    const values = async (query: string) =>
+      (await service.admin('GET', `dream/runs/values?${query}`)).json;
+    expect((await values('userId=alice&state=completed')).fields).toEqual([
+      { field: 'userId', values: [{ value: 'alice', count: 1 }], others: 0 },
+      { field: 'spaceId', values: [], others: 0 },
+      { field: 'outcome', values: [{ value: 'applied', count: 1 }], others: 0 },
+      { field: 'state', values: [{ value: 'completed', count: 1 }], others: 0 },
+    ]);
+    expect((await values('userId=alice&waiting=true')).without).toEqual([
+      { filter: 'userId', rows: 0, isMore: false },
+      { filter: 'waiting', rows: 1, isMore: false },
+    ]);
 
     // Each is erased with its own rows.
     await service.admin('POST', 'users/alice/erase', { confirm: 'alice' });
