@@ -1,5 +1,5 @@
-// `npm run screenshots:incidents`: the pictures of docs/guides/four-incidents.md. Plays the incidents of its
-// example, and shows for each what an operator sees before the last click.
+// `npm run screenshots:incidents`: the pictures of docs/guides/four-incidents.md and tests-for-memory.md. Plays the
+// incidents of the example, and shows for each what an operator sees before the last click; then a check that fails.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -65,23 +65,48 @@ async function startService() {
   };
 }
 
+const CHECKS = `checks:
+  - name: Nora's allergy is found
+    user: nora
+    ask: What should I not cook for Nora?
+    expect: { line: 'Allergic to peanuts', within: 3 }
+  - name: no keys anywhere
+    everywhere: { absent: { secret: true } }
+  - name: profiles stay short
+    each_user: { path: user/profile.md, max_bytes: 8192 }
+`;
+
 /**
- * Waits for what is shown, and keeps a picture of it.
+ * Writes the profile of a user, as an agent does.
+ *
+ * @param {import('memory-service').MemoryService} service
+ * @param {string} content
+ * @param {string} reason
+ */
+async function writeProfile({ tools }, content, reason) {
+  await tools.execute('memory_write', {
+    context: { userId: 'nora', actor: 'meal-planner' },
+    arguments: { path: 'user/profile.md', content, reason },
+  });
+}
+
+/**
+ * Waits for what is shown, and keeps a picture of the dialog, or of another part of the page.
  *
  * @param {Page} page
  * @param {string} name
  * @param {import('playwright-core').Locator} shown
+ * @param {import('playwright-core').Locator} [part]
  */
-async function shoot(page, name, shown) {
+async function shoot(page, name, shown, part = page.getByRole('dialog')) {
   await shown.waitFor();
   await page.evaluate('new Promise((resolve) => setTimeout(resolve, 600))');
-  const dialog = page.getByRole('dialog');
-  const box = await dialog.boundingBox();
-  if (box === null) throw new Error(`${name}: no dialog is open.`);
+  const box = await part.boundingBox();
+  if (box === null) throw new Error(`${name}: it is not shown.`);
   const png = await page.screenshot({ clip: box });
   // Sixteen levels of each colour take half of the size, and the text stays sharp.
   const webp = await toWebp(page, png, { quality: 1, levels: 16 });
-  writeFileSync(join(root, `docs/images/incident-${name}.webp`), webp);
+  writeFileSync(join(root, `docs/images/${name}.webp`), webp);
 }
 
 await orExplain(ensureBuilt);
@@ -97,11 +122,35 @@ try {
   );
   const button = (/** @type {string | RegExp} */ name) => page.getByRole('button', { name });
 
+  await ask('PUT', 'checks', { text: CHECKS });
+  await writeProfile(service, '# Nora\n\n- Allergic to peanuts.\n- Likes soup.\n', 'Nora said so.');
+  await ask('POST', 'checks/run');
+  await writeProfile(service, '# Nora\n\n- Likes soup and curry.\n', 'Shortened the profile.');
+  await writeProfile(
+    service,
+    '# Nora\n\n- Likes soup and curry.\n- Cooks on Sundays.\n',
+    'Nora said so.',
+  );
+  await ask('POST', 'checks/run');
+  await page.setViewportSize({ width: 1000, height: 560 });
+  await page.goto(`${url}/admin/checks`);
+  await button('Find the write that made it fail').click();
+  const write = page.getByRole('link', { name: /version 2/ });
+  await shoot(page, 'check-red', write, page.getByRole('main'));
+  await write.click();
+  await shoot(
+    page,
+    'check-write',
+    page.getByText('Shortened the profile.').first(),
+    page.getByRole('main'),
+  );
+  await page.setViewportSize({ width: 1000, height: 820 });
+
   await playAllergy(service);
   await page.goto(`${url}/admin/files?path=users/anna/health.md`);
   await button('Blame').click();
   await button('Undo line 4…').click();
-  await shoot(page, 'line', button('Write 1 file'));
+  await shoot(page, 'incident-line', button('Write 1 file'));
 
   await playDiet(service);
   const { id } = await ask('POST', 'dream/users/anna/run');
@@ -110,7 +159,7 @@ try {
   await playAfterDream(service);
   await page.goto(`${url}/admin/dreams?run=${id}`);
   await button('Revert the run').click();
-  await shoot(page, 'dream', button('Revert 1 file'));
+  await shoot(page, 'incident-dream', button('Revert 1 file'));
 
   await playKey(service);
   await page.goto(`${url}/admin/files?in=history`);
@@ -119,14 +168,14 @@ try {
   await button('Redact everywhere…').click();
   await page.getByText(/^It would be taken out of/).waitFor();
   await page.getByLabel('Reason').fill('a key was written');
-  await shoot(page, 'key', button('Redact'));
+  await shoot(page, 'incident-key', button('Redact'));
 
   await playSentence(service);
   await page.goto(`${url}/admin/files?in=history`);
   await page.getByLabel('Search history').fill(SENTENCE);
   await page.keyboard.press('Enter');
   await button('Take out of all memories…').click();
-  await shoot(page, 'sentence', button('Write 4,000 files'));
+  await shoot(page, 'incident-sentence', button('Write 4,000 files'));
 } finally {
   await browser.close();
   await stop();
