@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -54,8 +55,11 @@ async function run(context: CommandContext): Promise<void> {
   const { flags } = context;
   const set = await readSet(context);
   const against = flags.get('against');
-  const first = await measure(context, set, flags.get('url') ?? null);
-  const second = against === undefined ? null : await measure(context, set, against);
+  // A mistake in either comes before the first question.
+  const measureFirst = await prepare(context, set, flags.get('url') ?? null);
+  const measureSecond = against === undefined ? null : await prepare(context, set, against);
+  const first = await measureFirst();
+  const second = measureSecond === null ? null : await measureSecond();
   if (flags.has('json')) {
     writeOutput(`${JSON.stringify(toJson(set.questions, first, second), null, 2)}\n`);
     return;
@@ -80,12 +84,15 @@ async function readSet({ argument, flags, cwd }: CommandContext): Promise<Questi
   return { ...set, questions };
 }
 
-/** Asks all questions of what a name stands for: a service, a configuration, or (`null`) the own one. */
-async function measure(
+/**
+ * Reads what a name stands for: a service, a configuration, or (`null`) the own one. Returns what asks it all
+ * questions.
+ */
+async function prepare(
   context: CommandContext,
   set: QuestionSet,
   name: string | null,
-): Promise<Measured> {
+): Promise<() => Promise<Measured>> {
   const { questions } = set;
   const progress = createProgress('questions');
   const ask = async (answer: (some: readonly SetQuestion[]) => Promise<CheckAnswers>) => {
@@ -107,14 +114,15 @@ async function measure(
     const { adminSecret } = (await loadConfig(context)).values;
     if (adminSecret === null) throw new StartError(`${name} needs SERVICE_ADMIN_SECRET.`);
     if (!URL.canParse(name)) throw new StartError(`${name} is not an address.`);
-    return await askThere(callAdminApi(name.replace(/\/$/, ''), adminSecret));
+    return () => askThere(callAdminApi(name.replace(/\/$/, ''), adminSecret));
   }
   const loaded = await loadConfig(name === null ? context : await withConfig(context, name));
-  if (set.files.length > 0) return await askInMemory(loaded, set, askHere);
-  return await workOnMemory(loaded, {
-    there: askThere,
-    here: (config) => onCore(loaded, config, askHere),
-  });
+  if (set.files.length > 0) return () => askInMemory(loaded, set, askHere);
+  return () =>
+    workOnMemory(loaded, {
+      there: askThere,
+      here: (config) => onCore(loaded, config, askHere),
+    });
 }
 
 function toBody(some: readonly SetQuestion[]) {
@@ -124,12 +132,15 @@ function toBody(some: readonly SetQuestion[]) {
 /** The context of a command with another config file, or other variables. */
 async function withConfig(context: CommandContext, name: string): Promise<CommandContext> {
   const path = resolve(context.cwd, name);
+  if (!existsSync(path)) {
+    throw new StartError(`--against names ${path}, and there is no such file.`);
+  }
   if (!/(?:^|[/.])env$/.test(path)) {
     const others = context.argv.filter((flag) => !flag.startsWith('--config='));
     return { ...context, argv: [...others, `--config=${path}`] };
   }
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new StartError(`${name} can't be read: ${(error as Error).message}`);
+    throw new StartError(`--against: ${name} can't be read: ${(error as Error).message}`);
   });
   return { ...context, env: { ...context.env, ...parseEnv(text) } };
 }

@@ -64,16 +64,22 @@ it('asks the own memory where the set has no files, also through the server and 
   await server.stop();
 });
 
-it.each([
+it.each<[string, string, RegExp, ...string[]]>([
   [
     'rows with mistakes, by their lines',
     '{"type":"doc","user":"a"}\nno\n',
     /set\.jsonl:1: has no path\n.*:2: is not JSON/s,
   ],
   ['no question', SET.split('\n')[1] ?? '', /has no question/],
-])('says so of %s', async (_, text, message) => {
+  [
+    'a second configuration that is not there, before the first question',
+    SET,
+    /^[^\n]*--against names \S*other\.json, and there is no such file\.\n$/,
+    '--against=other.json',
+  ],
+])('says so of %s', async (_, text, message, ...flags) => {
   const cwd = await temporaryDirectory();
   await writeFile(path.join(cwd, 'set.jsonl'), text);
-  const ended = await runCommand({ cwd, args: ['eval', 'set.jsonl'] });
+  const ended = await runCommand({ cwd, args: ['eval', 'set.jsonl', ...flags] });
   expect([ended.code, ended.stderr]).toEqual([1, expect.stringMatching(message)]);
 });
