@@ -60,13 +60,21 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
    * The JSON of an error at this path, also of one before the handler runs, such as a missing key.
    * Default: the service's own error body.
    */
-  errorBody?: { schema: JsonSchema; write(error: MemoryError, traceId: string): unknown };
+  errorBody?: ErrorBody;
   /**
    * The physical paths of the contents that an answer shows, for the audit; a folder ends in `/`, and `all`
    * stands for all memory. Absent: it shows none.
    */
   shows?(result: Result, request: RouteRequest<Query, Body>): readonly string[];
   handle(request: RouteRequest<Query, Body>): Promise<Result> | Result;
+}
+
+/** The format of errors of a route that has one of its own. */
+export interface ErrorBody {
+  schema: JsonSchema;
+  write(error: MemoryError, traceId: string): unknown;
+  /** A header that has the id of the request, beside `X-Request-Id`. */
+  idHeader?: string;
 }
 
 /** A request whose path, query and body are parsed and valid. */

@@ -28,8 +28,12 @@ export interface HostStores {
   newSpaceId(): string;
   /** Throws `SPACE_NOT_FOUND`. */
   get(spaceId: string): Promise<AdminSpace>;
-  /** Makes a space with `exclusivePaths`. */
-  create(spaceId: string, settings: StoreSettings, caller: AuditCaller): Promise<AdminSpace>;
+  /** Makes a space with `exclusivePaths`; one alone for calls with the same idempotency key. */
+  create(
+    spaceId: string,
+    settings: StoreSettings,
+    { caller, call }: { caller: AuditCaller; call: SpaceCall },
+  ): Promise<AdminSpace>;
   change(
     spaceId: string,
     settings: StoreSettings & { ifVersion?: number },

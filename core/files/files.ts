@@ -11,6 +11,7 @@ import { type AgentWrites, createAgentWrites } from './agent-writes.ts';
 import { type CommitDependencies, createCommit } from './commit.ts';
 import type { FrozenWrite } from './freeze.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
+import type { Idempotency } from './idempotency.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
 import { type Reach, toOwner, toVirtualPath } from './paths.ts';
 import { createSpaceFiles } from './space-files.ts';
@@ -32,6 +33,7 @@ interface FilesDependencies extends CommitDependencies {
   accessQueue: AccessQueue;
   /** In which the days of memory end. */
   timeZone: string;
+  idempotency: Pick<Idempotency, 'replay'>;
 }
 
 /** Memory files for agents, plugins and the admin. All writes go through `commit`. */

@@ -16,15 +16,18 @@ type OpenKey = Omit<IdempotencyRecord, 'result' | 'createdAt'>;
 
 /** Answers repeated calls with the first answer, for tools that don't write files themselves. */
 export interface Idempotency {
-  /** The first answer under the call's idempotency key; `null` if there is none yet. */
-  replay<R extends object>(call: ToolCall): Promise<R | null>;
+  /**
+   * The first answer under the call's idempotency key; `null` if there is none yet. `written`: of a call
+   * that writes this memory alone.
+   */
+  replay<R extends object>(call: WritingCall, written?: ScopeKey): Promise<R | null>;
   /**
    * Runs a tool once per idempotency key. A repeat gets the first answer, and waits for it if the first
    * call still runs in this process. Rejects with `IDEMPOTENCY_KEY_REUSED` and
    * `details.reason: 'outcome_unknown'` if the first call failed, was interrupted, or runs in another
    * process. Always runs a call without a key.
    */
-  once(call: ToolCall, run: () => Promise<unknown>): Promise<unknown>;
+  once(call: WritingCall, run: () => Promise<unknown>): Promise<unknown>;
 }
 
 /** Stores answers by idempotency key. File writes store theirs in their own transaction instead. */
@@ -42,7 +45,7 @@ export function createIdempotency({
   const running = new Map<string, { first: OpenKey; answer: Promise<unknown> }>();
 
   async function runOnce(
-    call: ToolCall,
+    call: WritingCall,
     idempotency: OpenKey,
     run: () => Promise<unknown>,
   ): Promise<unknown> {
@@ -80,8 +83,8 @@ export function createIdempotency({
   }
 
   return {
-    async replay<R extends object>(call: ToolCall) {
-      const idempotency = toOpenKey(call);
+    async replay<R extends object>(call: WritingCall, written?: ScopeKey) {
+      const idempotency = toOpenKey(call, written === undefined ? {} : { written: [written] });
       if (idempotency === null) return null;
       const first = await storage.mutate(placeOf(idempotency), (current) => ({
         result: findReplay(current.idempotency, { wanted: idempotency, now: confirmedNow() }),

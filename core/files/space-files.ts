@@ -2,7 +2,7 @@ import type { FileKey, FileState, RevisionRecord, ScopeKey } from '../contracts/
 import type { Storage } from '../contracts/storage.ts';
 import type { ListedEntry, SpaceCall, SpaceFiles, StoredFile } from '../contracts/stores.ts';
 import { MemoryError } from '../errors.ts';
-import { type Texts, revisionNotFound } from '../history/texts.ts';
+import type { Texts } from '../history/texts.ts';
 import { isUuid } from '../ids/ids.ts';
 import type { IdSource } from '../ids/ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
@@ -11,6 +11,7 @@ import { formatLines } from '../telemetry/shown-lines.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
 import { deletion, type Draft } from './draft.ts';
+import type { Idempotency } from './idempotency.ts';
 import { lineageOf } from './lineage.ts';
 import { moveFile } from './move-file.ts';
 import { homeOf, parsePhysicalPath, toPhysicalPath, toScope } from './paths.ts';
@@ -23,6 +24,7 @@ interface SpaceFileDependencies extends Pick<CommitDependencies, 'limits'> {
   texts: Pick<Texts, 'textAt'>;
   ids: IdSource;
   accessQueue: AccessQueue;
+  idempotency: Pick<Idempotency, 'replay'>;
 }
 
 /** Creates the files of spaces by their lineages, over the one write path. */
@@ -58,6 +60,21 @@ function createWrites(
     return commit({ keys, caller, toPath: toPhysicalPath, call, isOnly: true }, plan);
   }
 
+  /** A call that deleted the file does not find it when it is repeated. */
+  async function findOrReplay(
+    place: Place,
+    call: SpaceCall,
+  ): Promise<FileState | { replayed: StoredFile }> {
+    try {
+      return await findFile(storage, place);
+    } catch (error) {
+      const scope = toScope({ spaceId: place.spaceId });
+      const replayed = await deps.idempotency.replay<StoredFile>(call, scope);
+      if (replayed === null) throw error;
+      return { replayed };
+    }
+  }
+
   /** Writes a file that is found by its lineage: again, if it moved before it was locked. */
   async function writeFound(
     place: Place,
@@ -65,7 +82,9 @@ function createWrites(
     plan: (draft: Draft, file: FileState & { content: string }) => FileKey,
   ): Promise<StoredFile> {
     for (let look = 1; ; look += 1) {
-      const { scope, path } = await findFile(storage, place);
+      const found = await findOrReplay(place, call);
+      if ('replayed' in found) return found.replayed;
+      const { scope, path } = found;
       const keys = [{ scope, path }];
       if (target !== undefined && target !== path) keys.push(toKey(place.spaceId, target));
       try {
@@ -180,7 +199,7 @@ function createReads(
     async version(spaceId, revisionId, call) {
       const revision = isUuid(revisionId) ? await storage.revisions.get(revisionId) : null;
       const scope = toScope({ spaceId });
-      if (revision?.scope !== scope) throw revisionNotFound(revisionId);
+      if (revision?.scope !== scope) throw noSuchVersion(revisionId);
       await logAccess(deps, { call, rows: [{ scope, path: revision.path, action: 'list' }] });
       return revision;
     },
@@ -247,6 +266,12 @@ function isTaken(key: FileKey): MemoryError {
 
 function noSuchFile(lineageId: string): MemoryError {
   return new MemoryError('FILE_NOT_FOUND', 'There is no such memory.', { details: { lineageId } });
+}
+
+function noSuchVersion(revisionId: string): MemoryError {
+  return new MemoryError('REVISION_NOT_FOUND', 'There is no such memory version.', {
+    details: { revisionId },
+  });
 }
 
 type ListRange = { prefix: string; after: string | null; limit: number };

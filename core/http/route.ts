@@ -78,9 +78,12 @@ export interface MountedRoutes {
 type AuthKind = RouteDefinition['auth'];
 
 // The service answers every path below these prefixes, and only after authentication, so that
-// nobody can probe for routes without a secret.
+// nobody can probe for routes without a secret. Requests for routes of the default plugins, which are
+// not known before the start, wait for it there.
 const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
   { kind: 'tools', prefix: '/v1/tools' },
+  { kind: 'tools', prefix: '/v1/mcp' },
+  { kind: 'tools', prefix: '/v1/memory_stores' },
   { kind: 'admin', prefix: '/v1/admin' },
   { kind: 'none', prefix: null },
 ];
@@ -95,14 +98,11 @@ export function mountRoutes(
   options: MountOptions,
 ): MountedRoutes {
   assertDistinct(routes);
-  const areas = AREAS.map(({ kind, prefix }) =>
-    createArea(
-      kind,
-      prefix === null ? null : options.basePath + prefix,
-      routes.filter((route) => route.auth === kind),
-      options,
-    ),
-  );
+  const areas = AREAS.map((area) => {
+    const { kind, prefix } = area;
+    const own = routes.filter((route) => areaOf(route) === area);
+    return createArea(kind, prefix === null ? null : options.basePath + prefix, own, options);
+  });
   return {
     middleware: (ctx, next) => {
       const { path } = ctx;
@@ -135,6 +135,15 @@ export function assertCompilable(routes: readonly RouteDefinition[]): void {
   }
 }
 
+/** The area that a route lies in, or the first one of its kind. */
+function areaOf({ path, auth }: RouteDefinition): (typeof AREAS)[number] | undefined {
+  return AREAS.find((area) => isIn(area, path)) ?? AREAS.find(({ kind }) => kind === auth);
+}
+
+function isIn({ prefix }: { prefix: string | null }, path: string): boolean {
+  return prefix !== null && `${path}/`.startsWith(`${prefix}/`);
+}
+
 interface Area {
   owns(path: string): boolean;
   dispatch: Middleware;
@@ -153,9 +162,13 @@ function createArea(
     routes.filter(({ errorBody, anyHost }) => errorBody !== undefined || anyHost === true),
     (route) => toPaths(route, routes).map((path) => options.basePath + path),
   );
+  // Where all routes have one error format, an unknown path below them is answered in it, too.
+  const [first, ...others] = routes.map(({ errorBody }) => errorBody);
+  const isOneFormat = prefix !== null && others.every((other) => other?.write === first?.write);
   router.use(((ctx: Context, next: Next) =>
     answerFailures(ctx, kind, options, (exchange) => {
       exchange.route = findEarly(ctx.path);
+      if (isOneFormat) exchange.errorBody = first;
       if (exchange.route?.anyHost === true) options.checkTarget(exchange);
       else options.checkHost(exchange);
       const proceed = (): Promise<unknown> => {
@@ -263,7 +276,7 @@ function assertDistinct(routes: readonly RouteDefinition[]): void {
     const key = `${method} ${path.replaceAll(/([:*])\w+/g, '$1')}`;
     if (seen.has(key)) throw new Error(`Two routes are called ${method} ${path}.`);
     seen.add(key);
-    const area = AREAS.find(({ prefix }) => prefix !== null && `${path}/`.startsWith(`${prefix}/`));
+    const area = AREAS.find((one) => isIn(one, path));
     if (area !== undefined && area.kind !== auth) {
       throw new Error(`${method} ${path} needs auth: '${area.kind}'.`);
     }
@@ -498,9 +511,9 @@ function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void
   }
   ctx.res.setHeader('Content-Type', JSON_TYPE);
   const { route, traceId } = exchange;
-  ctx.body = JSON.stringify(
-    route?.errorBody?.write(error, traceId) ?? toErrorBody(error, traceId, exchange.kind),
-  );
+  const { write, idHeader } = route?.errorBody ?? exchange.errorBody ?? {};
+  if (idHeader !== undefined) ctx.res.setHeader(idHeader, error.traceId ?? traceId);
+  ctx.body = JSON.stringify(write?.(error, traceId) ?? toErrorBody(error, traceId, exchange.kind));
 }
 
 function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
@@ -566,6 +579,8 @@ function setHeaders({ res }: Context, headers: HeaderList): void {
 /** One request and its answer, for checks and handlers. Computes costly values on first use. */
 class Exchange implements RouteRequest, RequestHead {
   route: RouteDefinition | null = null;
+  /** The format of errors where no route is known. */
+  errorBody: RouteDefinition['errorBody'];
   userId: string | null = null;
   apiKey: ApiKey | null = null;
   operator: Operator | null = null;

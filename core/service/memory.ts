@@ -25,6 +25,7 @@ export function createMemory(
   },
 ) {
   const { queue: accessQueue, writeHealth: health, knownErasures } = deps.telemetry;
+  const idempotency = createIdempotency({ storage, now, confirmedNow });
   const files = createFiles({
     storage,
     limits: settings.limits,
@@ -38,8 +39,8 @@ export function createMemory(
     erasures: knownErasures,
     indexer: deps.indexer,
     health,
+    idempotency,
   });
-  const idempotency = createIdempotency({ storage, now, confirmedNow });
   const rewriter = createRewriter({ storage, ids, log, now });
   const revisions = createRevisions({
     storage,

@@ -17,12 +17,12 @@ export function createStores(
   { storage, ids, log, now }: Basis,
   deps: {
     telemetry: Pick<Telemetry, 'queue' | 'exporters' | 'knownErasures'>;
-    memory: Pick<Memory, 'files' | 'spaces' | 'erasures' | 'revisions'>;
+    memory: Pick<Memory, 'files' | 'idempotency' | 'spaces' | 'erasures' | 'revisions'>;
     countCall: (apiKey: ApiKey) => Promise<void> | undefined;
     ready: () => Promise<void>;
   },
 ): HostStores {
-  const { files, spaces, erasures, revisions } = deps.memory;
+  const { files, idempotency, spaces, erasures, revisions } = deps.memory;
   const { queue, exporters, knownErasures } = deps.telemetry;
   return {
     async list({ after, limit }) {
@@ -31,8 +31,14 @@ export function createStores(
     },
     newSpaceId: () => `store-${ids.next()}`,
     get: (spaceId) => spaces.get(spaceId),
-    create: (id, settings, caller) =>
-      spaces.create({ id, exclusivePaths: true, ...settings }, caller),
+    async create(id, settings, { caller, call }) {
+      // The id alone is kept for a repeat: it says nothing of a space that is erased since.
+      const made = await idempotency.once(call, async () => {
+        await spaces.create({ id, exclusivePaths: true, ...settings }, caller);
+        return { id };
+      });
+      return await spaces.get((made as { id: string }).id);
+    },
     change: (spaceId, settings, caller) => spaces.change(spaceId, settings, caller),
     archive: (spaceId, caller) => spaces.archive(spaceId, {}, caller),
     async erase(spaceId, caller) {

@@ -118,7 +118,6 @@ export function createSpaceCalls(deps: SpaceCallDependencies): SpaceCalls {
 function toIdempotency({
   tool,
   apiKey,
-  space,
   idempotencyKey,
   arguments: args,
 }: SpaceRequest): Pick<SpaceCall, 'idempotency'> {
@@ -133,7 +132,7 @@ function toIdempotency({
   return {
     idempotency: {
       keyHash: hashText(JSON.stringify(['stores', apiKey?.id ?? null, tool, idempotencyKey])),
-      requestHash: hashText(JSON.stringify([space?.id ?? null, args])),
+      requestHash: hashText(JSON.stringify(args)),
     },
   };
 }

@@ -22,7 +22,7 @@ const UpdateBody = open({
   content: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   precondition: Type.Optional(
     Type.Union([
-      open({ type: Type.Literal('content_sha256'), content_sha256: Type.Optional(sha256) }),
+      open({ type: Type.Literal('content_sha256'), content_sha256: sha256 }),
       Type.Null(),
     ]),
   ),

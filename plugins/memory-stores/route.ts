@@ -2,12 +2,16 @@ import type { ApiKey } from '../../core/contracts/access.ts';
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { HostStores, SpaceCall, SpaceRequest } from '../../core/contracts/stores.ts';
 import { invalidField, MemoryError } from '../../core/errors.ts';
+import type { AdminSpace } from '../../core/schemas/spaces.ts';
 import { parseForeignJson } from '../../core/encoding/foreign-json.ts';
 import { ERROR_SCHEMA, toWireError } from './wire-error.ts';
 import { parseStoreId, parseWireId } from './wire.ts';
 
 /** Items of a page: by default, at most, and at most with contents. */
 const PAGE = { default: 20, most: 100, mostFull: 20 } as const;
+
+/** Where clients of the format look for the id of a request. */
+const ID_HEADER = 'Request-Id';
 
 /** A route in the format of the platforms, with its errors in that format. */
 export function storeRoute(
@@ -18,7 +22,7 @@ export function storeRoute(
     ...route,
     auth: 'tools',
     tag: 'Memory stores',
-    errorBody: { schema: ERROR_SCHEMA, write: toWireError },
+    errorBody: { schema: ERROR_SCHEMA, write: toWireError, idHeader: ID_HEADER },
   };
 }
 
@@ -45,9 +49,19 @@ export async function inStore<R>(
   const access = ['memory_list', 'memory_read'].includes(tool) ? 'read' : 'write';
   return await runCall(stores, request, { tool, space: { id: spaceId, access } }, async (call) => {
     // A key of all spaces would otherwise make one with its first write.
-    await stores.get(spaceId);
+    await getStore(stores, spaceId);
     return await work({ spaceId, call });
   });
+}
+
+/** The space of a store. */
+export async function getStore(stores: HostStores, spaceId: string): Promise<AdminSpace> {
+  try {
+    return await stores.get(spaceId);
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'SPACE_NOT_FOUND') throw noSuchStore();
+    throw error;
+  }
 }
 
 /** Runs a request as a tool call. */
@@ -69,7 +83,7 @@ export async function runCall<R>(
     throw toBadRequest(error);
   });
   const { result, traceId, replayed } = answer;
-  request.setHeader('Request-Id', traceId);
+  request.setHeader(ID_HEADER, traceId);
   if (replayed === true) request.setHeader('Idempotency-Replayed', 'true');
   return result;
 }

@@ -6,6 +6,7 @@ import type { AdminSpace } from '../../core/schemas/spaces.ts';
 import { parseTimeOrNull } from '../../core/time/time.ts';
 import { checkManages, isKeySpace } from '../../core/tools/run-space-call.ts';
 import {
+  getStore,
   inStore,
   keyOf,
   limitOf,
@@ -20,34 +21,25 @@ import { toAuditCaller, toStore, toStoreId } from './wire.ts';
 
 const LIST = 'stores';
 
-const name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]+$' });
-const description = Type.String({ maxLength: 1024 });
-const key = '^[^]{1,64}$';
+// Half of a surrogate pair is no text: a database would store another character.
+const name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}\\p{Cs}]*$' });
+const description = Type.String({ maxLength: 1024, pattern: '^[^\\0\\p{Cs}]*$' });
+const value = Type.String({ maxLength: 512, pattern: '^[^\\0\\p{Cs}]*$' });
+/** Of metadata. A record's schema takes any key that is not of its pattern. */
+const KEY = /^[^\0\p{Cs}]{1,64}$/u;
+const MOST_PAIRS = 16;
 
 const CreateBody = open({
   name,
   description: Type.Optional(Type.Union([description, Type.Null()])),
-  metadata: Type.Optional(
-    Type.Union([
-      Type.Record(Type.String({ pattern: key }), Type.String({ maxLength: 512 }), {
-        maxProperties: 16,
-      }),
-      Type.Null(),
-    ]),
-  ),
+  metadata: Type.Optional(Type.Union([Type.Record(Type.String(), value), Type.Null()])),
 });
 
 const UpdateBody = open({
   name: Type.Optional(Type.Union([name, Type.Null()])),
   description: Type.Optional(Type.Union([description, Type.Null()])),
   metadata: Type.Optional(
-    Type.Union([
-      Type.Record(
-        Type.String({ pattern: key }),
-        Type.Union([Type.String({ maxLength: 512 }), Type.Null()]),
-      ),
-      Type.Null(),
-    ]),
+    Type.Union([Type.Record(Type.String(), Type.Union([value, Type.Null()])), Type.Null()]),
   ),
 });
 
@@ -93,14 +85,14 @@ export function storeRoutes(stores: HostStores): RouteDefinition[] {
         } = request.body as Static<typeof CreateBody>;
         const id = stores.newSpaceId();
         const what = { tool: 'memory_write', space: { id, access: 'write' } } as const;
-        return await runCall(stores, request, what, async () => {
+        return await runCall(stores, request, what, async (call) => {
           const settings = {
             name: title,
             description: words ?? '',
-            metadata: metadata ?? {},
+            metadata: checkMetadata(metadata ?? {}),
           };
           const caller = toAuditCaller(request.caller, request.apiKey);
-          return toStore(await stores.create(id, settings, caller));
+          return toStore(await stores.create(id, settings, { caller, call }));
         });
       },
     }),
@@ -112,7 +104,7 @@ export function storeRoutes(stores: HostStores): RouteDefinition[] {
       resultSchema: Store,
       handle: (request) =>
         inStore(stores, request, 'memory_list', async ({ spaceId }) =>
-          toStore(await stores.get(spaceId)),
+          toStore(await getStore(stores, spaceId)),
         ),
     }),
     storeRoute({
@@ -139,7 +131,7 @@ export function storeRoutes(stores: HostStores): RouteDefinition[] {
       resultSchema: Store,
       handle: (request) =>
         inStore(stores, request, 'memory_write', async ({ spaceId }) => {
-          const space = await stores.get(spaceId);
+          const space = await getStore(stores, spaceId);
           if (space.archivedAt !== null) return toStore(space);
           const caller = toAuditCaller(request.caller, request.apiKey);
           return toStore(await stores.archive(spaceId, caller));
@@ -191,6 +183,15 @@ async function listStores(
   }
 }
 
+function checkMetadata(metadata: Record<string, string>): Record<string, string> {
+  const keys = Object.keys(metadata);
+  if (keys.length > MOST_PAIRS) {
+    throw invalidField('/metadata', `has at most ${MOST_PAIRS} pairs`, 'metadata');
+  }
+  if (keys.every((key) => KEY.test(key))) return metadata;
+  throw invalidField('/metadata', 'has keys of 1 to 64 characters', 'metadata');
+}
+
 /** The metadata of now with some changes, while nobody else changes it. */
 async function changeStore(
   stores: HostStores,
@@ -205,7 +206,7 @@ async function changeStore(
   },
 ): Promise<AdminSpace> {
   for (let attempt = 1; ; attempt += 1) {
-    const space = await stores.get(spaceId);
+    const space = await getStore(stores, spaceId);
     if (space.archivedAt !== null) {
       throw new MemoryError('READ_ONLY_SCOPE', 'The memory store is archived.');
     }
@@ -214,13 +215,10 @@ async function changeStore(
       if (value === null) delete metadata[field];
       else metadata[field] = value;
     }
-    if (Object.keys(metadata).length > 16) {
-      throw invalidField('/metadata', 'has at most 16 pairs', 'metadata');
-    }
     const settings = {
       ...(typeof body.name === 'string' ? { name: body.name } : {}),
       ...(typeof body.description === 'string' ? { description: body.description } : {}),
-      metadata,
+      metadata: checkMetadata(metadata),
       ifVersion: space.version,
     };
     try {

@@ -2,8 +2,21 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { API_KEY, asAdmin, asAgent } from '../../core/http/serve.ts';
+import Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createApp } from '../../../core/http/app.ts';
+import { serviceRoutes } from '../../../core/http/routes.ts';
+import { listen } from '../../../core/http/server.ts';
+import { createCore } from '../../../core/service.ts';
+import { memoryStores } from '../../../plugins/memory-stores/index.ts';
+import { makeStorage } from '../../support/service.ts';
+import {
+  API_KEY,
+  asAdmin,
+  asAgent,
+  recordingLog,
+  type RequestInput,
+} from '../../core/http/serve.ts';
 import { all, refusal, serveStores } from './store-client.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -93,6 +106,42 @@ describe('stores', () => {
     const newest = await all(client.beta.memoryStores.list({ 'created_at[gte]': since }));
     expect(newest.map(({ name }) => name)).toContain('Store 6');
     expect(newest.every((store) => store.created_at >= since)).toBe(true);
+  });
+
+  it('have names, descriptions and metadata within the limits of the format', async () => {
+    const { client } = await serveStores();
+    const { memoryStores } = client.beta;
+    const pairs = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, no) => [`${no}`, 'x']));
+    const most = {
+      name: '😀'.repeat(255),
+      description: '😀'.repeat(1024),
+      metadata: { ...pairs(15), ['é'.repeat(64)]: '😀'.repeat(512) },
+    };
+    const store = await memoryStores.create(most);
+    expect(store).toMatchObject(most);
+    const bad = { status: 400, type: 'invalid_request_error' };
+    for (const more of [
+      { name: '' },
+      { name: 'x'.repeat(256) },
+      { name: 'a\nb' },
+      { name: '\ud800' },
+      { description: 'x'.repeat(1025) },
+      { description: 'a\0' },
+      { metadata: pairs(17) },
+      { metadata: { ['x'.repeat(65)]: 'a' } },
+      { metadata: { '': 'a' } },
+      { metadata: { a: 'x'.repeat(513) } },
+      { metadata: { a: '\ud800' } },
+      { metadata: { a: 1 } as unknown as Record<string, string> },
+    ]) {
+      const refused = [
+        memoryStores.create({ name: 'n', ...more }),
+        memoryStores.update(store.id, more),
+      ];
+      for (const call of refused) expect([more, await refusal(call)]).toMatchObject([more, bad]);
+    }
+    expect(await memoryStores.retrieve(store.id)).toEqual(store);
   });
 
   it('list nothing that a key is not for, and open no memory of users', async () => {
@@ -220,6 +269,13 @@ describe('memories', () => {
       conflicting_memory_id: taken.id,
     });
     expect(await memories.update(other.id, { ...at, path: '/other.md' })).toEqual(other);
+    // Its own path is no obstacle; nor is one that only looks alike.
+    await memories.update(other.id, { ...at, path: '/other.md/below' });
+    await memories.update(other.id, { ...at, path: '/other.md' });
+    await create('/a_b');
+    await create('/aXb/c');
+    await create('/Notes');
+    await create('/notes/a.md2');
   });
 
   it('change only from the content that a precondition names', async () => {
@@ -234,6 +290,10 @@ describe('memories', () => {
     expect(
       await refusal(memories.update(made.id, { ...at, path: '/b.md', precondition })),
     ).toMatchObject(failed);
+    const noHash = { type: 'content_sha256' } as const;
+    expect(
+      await refusal(memories.update(made.id, { ...at, content: 'x', precondition: noHash })),
+    ).toMatchObject({ status: 400, type: 'invalid_request_error' });
     // The memory already has this content, so the precondition does not matter.
     expect(await memories.update(made.id, { ...at, content: 'two\n', precondition })).toEqual(
       changed,
@@ -467,6 +527,102 @@ describe('each call', () => {
     });
   });
 
+  it('is refused in that format at any path, with its id as a header, and in its own words', async () => {
+    const { store, request, create } = await openStore();
+    const made = await create('/a.md');
+    const at = `/v1/memory_stores/${store.id}`;
+    const json = { 'content-type': 'application/json' };
+    const none = 'mem_00000000000070008000000000000000';
+    const cases: [status: number, method: string, path: string, input?: RequestInput][] = [
+      [401, 'GET', at, { headers: {} }],
+      [401, 'GET', `${at}/unknown`, { headers: { 'x-api-key': 'wrong' } }],
+      [401, 'POST', at, { headers: json, body: '{' }],
+      [404, 'GET', `${at}/unknown`],
+      [404, 'GET', `${at}/memories/${made.id}/deeper`],
+      [404, 'GET', '/v1/memory_stores//memories'],
+      [404, 'GET', '/v1/memory_stores/memstore_%2e%2e'],
+      [404, 'GET', `${at}=`],
+      [404, 'GET', `${at}/memories/${none}`],
+      [404, 'GET', `${at}/memories/mem_%00`],
+      [404, 'GET', `${at}/memories/${made.id.toUpperCase()}`],
+      [404, 'GET', `${at}/memory_versions/memver_${none.slice(4)}`],
+      [405, 'PUT', at],
+      [405, 'PATCH', `${at}/memories/${made.id}`],
+      [405, 'DELETE', '/v1/memory_stores'],
+      [400, 'GET', '/v1/memory_stores/%E0%A4%A'],
+      [400, 'GET', `${at}/memories?limit=0`],
+      [400, 'GET', `${at}/memories?limit=1&limit=2`],
+      [400, 'GET', `${at}/memories?view=FULL`],
+      [400, 'GET', `${at}/memories?path_prefix=`],
+      [400, 'GET', `${at}/memories?page=%00`],
+      [400, 'GET', `${at}/memory_versions?created_at%5Bgte%5D=yesterday`],
+      [400, 'GET', `${at}/memory_versions?operation=moved`],
+      [400, 'POST', '/v1/memory_stores'],
+      [400, 'POST', '/v1/memory_stores', { body: '[]' }],
+      [400, 'POST', '/v1/memory_stores', { body: 'null' }],
+      [400, 'POST', '/v1/memory_stores', { body: Buffer.from([0x7b, 0xff, 0x7d]) }],
+      [400, 'POST', '/v1/memory_stores', { body: '['.repeat(500) }],
+      [400, 'POST', '/v1/memory_stores', { body: '{"name":"\\ud800"}' }],
+      [400, 'POST', `${at}/memories`, { body: '{"path":"/b","content":"\\ud800"}' }],
+      [400, 'POST', `${at}/memories`, { body: '{"path":"/\\ud800","content":""}' }],
+      [400, 'POST', `${at}/memories`, { body: '{"path":"/b"}' }],
+      [400, 'POST', `${at}/memories`, { body: { path: '/b:c', content: '' } }],
+      [409, 'POST', `${at}/memories`, { body: { path: '/a.md/b', content: '' } }],
+      [413, 'POST', `${at}/memories`, { body: { path: '/b', content: 'x'.repeat(2_000_000) } }],
+      [415, 'POST', `${at}/memories`, { headers: { 'content-type': 'text/plain' }, body: 'x' }],
+      [415, 'POST', `${at}/memories`, { headers: { 'content-encoding': 'br' }, body: '{}' }],
+    ];
+    for (const [status, method, path, { headers = {}, body } = {}] of cases) {
+      const answer = await request(method, path, {
+        headers: { ...(status !== 401 && asAgent), ...headers },
+        body,
+      });
+      expect([method, path, answer.status, answer.json]).toEqual([
+        method,
+        path,
+        status,
+        {
+          type: 'error',
+          error: expect.objectContaining({ type: expect.any(String), message: expect.any(String) }),
+          request_id: answer.headers['request-id'],
+        },
+      ]);
+      expect(answer.text).not.toMatch(/details\.|memory_(?:list|write)|spaces\/|\/admin|shared\//);
+    }
+  });
+
+  it('takes what later clients send', async () => {
+    const { request, store } = await openStore();
+    const created = await request(
+      'POST',
+      `/v1/memory_stores/${store.id}/memories?beta=true&new=1`,
+      {
+        headers: asAgent,
+        body: { path: '/a.md', content: null, later: [{ a: 1 }] },
+      },
+    );
+    expect([created.status, created.json.content_size_bytes]).toEqual([200, 0]);
+    const listed = await request('GET', `/v1/memory_stores/${store.id}/memories?order=desc`, {
+      headers: asAgent,
+    });
+    expect(listed.json.data).toHaveLength(1);
+  });
+
+  it('waits for the start of the service', async () => {
+    const parts = { apiKey: API_KEY, log: recordingLog(), plugins: [memoryStores()] };
+    const core = createCore({ ...parts, storage: await makeStorage(), memoryStores: true });
+    const app = createApp(core, serviceRoutes(core));
+    const server = await listen(app, { host: '127.0.0.1', port: 0 });
+    onTestFinished(async () => {
+      await server.close({ graceMs: 0 });
+      await core.close();
+    });
+    const baseURL = `http://127.0.0.1:${server.address.port}`;
+    const client = new Anthropic({ apiKey: API_KEY, baseURL, maxRetries: 0 });
+    expect(core.state()).toBe('created');
+    expect(await all(client.beta.memoryStores.list())).toEqual([]);
+  });
+
   it('stores no secret where screening refuses them, and says where it stands', async () => {
     const { client } = await serveStores({ screen: { secrets: 'refuse' } });
     const store = await client.beta.memoryStores.create({ name: 'Notes' });
@@ -492,6 +648,26 @@ describe('each call', () => {
     expect(
       await refusal(memories.create(store.id, { ...body, content: 'two\n' }, options)),
     ).toMatchObject({ status: 400, type: 'invalid_request_error' });
+  });
+
+  it('with an idempotency key is answered again after a deletion, and makes one store', async () => {
+    const { memoryStores: stores, memories, at, create } = await openStore();
+    const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+    const made = await create('/a.md');
+    const change = { ...at, path: '/b.md', content: 'two\n' };
+    const changed = await memories.update(made.id, change, keyed('change'));
+    const gone = await memories.delete(made.id, at, keyed('delete'));
+    expect(await memories.delete(made.id, at, keyed('delete'))).toEqual(gone);
+    expect(await memories.update(made.id, change, keyed('change'))).toEqual(changed);
+    expect(await refusal(memories.delete(made.id, at, keyed('other')))).toMatchObject({
+      status: 404,
+    });
+    const store = await stores.create({ name: 'Once' }, keyed('store'));
+    expect(await stores.create({ name: 'Once' }, keyed('store'))).toEqual(store);
+    expect(await refusal(stores.create({ name: 'Twice' }, keyed('store')))).toMatchObject({
+      status: 400,
+    });
+    expect((await all(stores.list())).map(({ name }) => name)).toEqual(['Notes', 'Once']);
   });
 
   it('is a 404 that says how to switch them on, unless they are', async () => {
