@@ -143,7 +143,13 @@ async function readNews(
   const audit = await ids('audit', {});
   if (mark !== null && mark.audit === audit) {
     const isChanged = mark.revisions !== revisions;
-    return { mark: { ...mark, revisions }, isChanged, isErased: false, isRedacted: false };
+    return {
+      mark: { ...mark, revisions },
+      isChanged,
+      isErased: false,
+      erasedAt: null,
+      isRedacted: false,
+    };
   }
   const ofText = await ids('audit', { action: 'memory.redact' });
   const redactions = `${ofText},${await ids('audit', { action: 'revisions.redact' })}`;
@@ -155,12 +161,13 @@ async function readNews(
     redactions,
     imports,
     erasures: newest.join(),
-    isErasing: last === null ? mark?.isErasing === true : last === 'begin',
+    isErasing: last === null ? mark?.isErasing === true : last.isBegin,
   };
   return {
     mark: now,
     isChanged: mark?.revisions !== revisions || mark.imports !== imports || last !== null,
     isErased: mark !== null && last !== null,
+    erasedAt: mark === null && last !== null ? last.at : null,
     isRedacted: mark !== null && mark.redactions !== redactions,
   };
 }
@@ -172,17 +179,18 @@ async function readNews(
 async function readErasures(
   ask: Ask,
   { scope, known }: { scope: ScopeKey; known: string | null },
-): Promise<{ newest: readonly string[]; last: string | null }> {
+): Promise<{ newest: readonly string[]; last: { isBegin: boolean; at: number } | null }> {
   const action = toOwner(scope).spaceId === null ? 'users.erase' : 'spaces.erase';
   const seen = new Set(known === null || known === '' ? [] : known.split(','));
   const newest: string[] = [];
   let found = 0;
-  let last: string | null = null;
-  for await (const { id, target, details } of listAll<AdminAudit>(ask, 'audit', { action })) {
+  let last: { isBegin: boolean; at: number } | null = null;
+  for await (const { id, at, target, details } of listAll<AdminAudit>(ask, 'audit', { action })) {
     if (newest.length < NEWEST) newest.push(id);
     if (seen.has(id)) found += 1;
-    else if (target === labelOf(scope)) last ??= details['step'] === 'begin' ? 'begin' : 'end';
-    // What happened before a mount begins does not matter, unless it still goes on.
+    else if (target === labelOf(scope)) {
+      last ??= { isBegin: details['step'] === 'begin', at: Date.parse(at) };
+    }
     const isEnough = known === null ? last !== null : found > 0 && found === seen.size;
     if (isEnough && newest.length === NEWEST) break;
   }

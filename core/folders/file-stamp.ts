@@ -32,6 +32,12 @@ export function toStamp({ ino, dev, size, mtimeNs, ctimeNs }: BigIntStats): File
   };
 }
 
+/** When the content of a file last changed, milliseconds since 1970. */
+export function contentChangedAt({ content }: FileStamp): number {
+  const mtimeNs = content.slice(content.lastIndexOf(':') + 1);
+  return Number(BigInt(mtimeNs) / 1_000_000n);
+}
+
 /** Whether nothing of a file has changed. */
 export function isSameStamp(one: FileStamp, other: FileStamp): boolean {
   return one.content === other.content && one.changed === other.changed;

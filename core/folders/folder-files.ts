@@ -115,6 +115,7 @@ export class FolderFiles {
     if (blocked !== null) return { placed: { kind: 'occupied', why: blocked }, copy: null };
     const staged = join(this.#staging, `new-${this.#next()}`);
     try {
+      await this.#prepareStaging();
       await writeDurably(staged, content);
       if (replacing.kind === 'none') return { placed: await placeNew(staged, target), copy: null };
       const moved = await this.#keepOld(disk, replacing);
@@ -150,6 +151,15 @@ export class FolderFiles {
     if ((await stampOf(join(this.#folder, disk))) === null) return;
     await rm(join(this.#folder, disk), { force: true });
     await removeEmptyFolders(this.#folder, disk);
+  }
+
+  /** Makes the folder for what is on its way, where somebody has removed it, or put a link in its place. */
+  async #prepareStaging(): Promise<void> {
+    const found = await lstat(this.#staging).catch(() => null);
+    if (found?.isDirectory() === true) return;
+    // Others may do the same for their file.
+    if (found !== null) await unlink(this.#staging).catch(() => undefined);
+    await mkdir(this.#staging, { mode: 0o700, recursive: true });
   }
 
   /** Makes the folders of a path. Returns why that is not possible. */
@@ -188,6 +198,7 @@ export class FolderFiles {
     const name = `old-${replacing.hash}-${this.#next()}-${base.replaceAll('\ufffd', '')}`;
     const aside = join(this.#staging, name);
     try {
+      await this.#prepareStaging();
       await addLink(target, aside);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

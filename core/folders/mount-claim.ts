@@ -21,6 +21,8 @@ export interface MountClaim {
   folder: string;
   /** Stands in the folder's marker, and names its state. */
   id: string;
+  /** Since when the folder has its marker; `null` if it got it now. */
+  markedAt: number | null;
   /**
    * Whether the folder is there, and the one that was mounted: not replaced, nor on a disk that went. Throws a
    * `MountFault` if another process has it mounted by now.
@@ -48,7 +50,7 @@ export async function claimFolder(path: string): Promise<MountClaim> {
   }
   const owner = await lock(folder);
   try {
-    const id = await takeMarker(folder);
+    const { id, markedAt } = await takeMarker(folder);
     const file = join(folder, LOCK);
     const touch = () => utimes(file, new Date(), new Date()).catch(() => undefined);
     const timer = setInterval(() => void touch(), TOUCH_MS);
@@ -56,6 +58,7 @@ export async function claimFolder(path: string): Promise<MountClaim> {
     return {
       folder,
       id,
+      markedAt,
       async isThere() {
         if ((await readMarker(folder)) !== id) return false;
         const other = await readText(file);
@@ -103,7 +106,7 @@ async function lock(folder: string): Promise<string> {
 }
 
 /** The id in the folder's marker, which is made where there is none. */
-async function takeMarker(folder: string): Promise<string> {
+async function takeMarker(folder: string): Promise<Pick<MountClaim, 'id' | 'markedAt'>> {
   const file = join(folder, EXPORT_MARKER);
   const id = randomUUID();
   // It also keeps this command from loading settings that lie in the folder.
@@ -112,7 +115,10 @@ async function takeMarker(folder: string): Promise<string> {
     if (error.code !== 'EEXIST') throw error;
   });
   const found = await readMarker(folder);
-  if (found !== null) return found;
+  if (found !== null) {
+    const isNew = found === id;
+    return { id: found, markedAt: isNew ? null : (await lstat(file)).mtimeMs };
+  }
   throw new MountFault(
     `${folder} was written by memory-service export: mount another folder, or remove its ${EXPORT_MARKER} first.`,
   );

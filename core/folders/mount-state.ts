@@ -77,7 +77,7 @@ export interface MountState {
   files: Map<string, KnownFile>;
   /** By their path in the folder. */
   copies: Map<string, ConflictCopy>;
-  /** Files that lay in the folder when an erasure was seen: the hash of the text that is never sent. */
+  /** Files that may have erased or redacted text: the hash of the text that is never sent. */
   held: Map<string, string>;
 }
 

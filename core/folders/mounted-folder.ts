@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { ScopeKey } from '../contracts/records.ts';
 import { hashText } from '../files/content.ts';
-import { isSameStamp, type FileStamp } from './file-stamp.ts';
+import { contentChangedAt, isSameStamp, type FileStamp } from './file-stamp.ts';
 import { FolderFiles, type Replacing } from './folder-files.ts';
 import { DiskNames } from './disk-names.ts';
 import type { MountClaim } from './mount-claim.ts';
 import type { KnownFile, MountState } from './mount-state.ts';
-import type { MountedMemory, ServiceFile, ServiceText } from './mounted-memory.ts';
+import type { MountedMemory, ServiceFile, ServiceMark, ServiceText } from './mounted-memory.ts';
 import { readLocal } from './read-local.ts';
 import {
   findFault,
@@ -28,6 +28,10 @@ const RACY_MS = 2_000;
 const RETRY_MS = 30_000;
 /** Until all files are listed again although nothing seems to have changed. */
 const LIST_AGAIN_MS = 60_000;
+/** How far the clocks of the service and of this machine may be apart. */
+const SKEW_MS = 3_600_000;
+/** In place of the hash of a held text that could not be read: that of the next look. */
+const UNREAD = '';
 /** Files that are worked on at once. */
 const AT_ONCE = 4;
 
@@ -48,7 +52,7 @@ export type MountEvent =
 
 /** What {@link MountedFolder} needs. */
 export interface MountedFolderOptions {
-  claim: Pick<MountClaim, 'folder' | 'isThere'>;
+  claim: Pick<MountClaim, 'folder' | 'markedAt' | 'isThere'>;
   memory: MountedMemory;
   state: MountState;
   /** Where the state is, for messages. */
@@ -101,6 +105,8 @@ export class MountedFolder {
   readonly #refused = new Map<string, { hash: string; until: number }>();
   /** What was said of a file, so that it is said once. */
   readonly #said = new Map<string, string>();
+  /** The mount knows nothing yet of what the service has erased and redacted. */
+  #isNew: boolean;
   #isStopped = false;
   /** The round leaves nothing for the next one. */
   #isDone = true;
@@ -113,6 +119,7 @@ export class MountedFolder {
     this.#state = options.state;
     this.#memory = options.memory;
     this.#scope = options.state.scope;
+    this.#isNew = options.state.mark === null;
     this.#files = new FolderFiles(options.claim.folder, {
       now: options.now,
       onCopy: (disk, copy) => this.#noteCopy(disk, copy),
@@ -135,7 +142,7 @@ export class MountedFolder {
    * Brings both sides together:
    *
    * 1. looks whether the folder is there, at what it holds, and at what the service says;
-   * 2. after an erasure, takes all that was known out of the folder;
+   * 2. after an erasure, takes all that was known out of the folder, and holds what may come from before;
    * 3. carries each file that changed to the other side;
    * 4. deletes in the service what is missing in the folder for long enough.
    *
@@ -162,6 +169,7 @@ export class MountedFolder {
     try {
       const news = await this.#memory.news(this.#state.mark);
       if (news.isErased) await this.#takeOut();
+      if (news.erasedAt !== null) await this.#holdOld(news.erasedAt);
       this.#state.mark = news.mark;
       if (news.mark.isErasing) {
         this.#service = null;
@@ -170,6 +178,8 @@ export class MountedFolder {
       this.#forget('erasure');
       if (news.isChanged || news.isRedacted || this.#isListOld()) await this.#list();
       if (news.isRedacted) await this.#dropRedactedCopies();
+      if (this.#isNew) await this.#holdRedacted(news.mark);
+      this.#isNew = false;
       const missing = await this.#syncFiles(before);
       await this.#deleteMissing(missing);
     } finally {
@@ -323,8 +333,12 @@ export class MountedFolder {
   async #send(path: string, local: Local & { kind: 'changed' }, version: number): Promise<void> {
     const { disk, text, hash, stamp } = local;
     if (text === null) return this.#leaveOut(disk, local.why);
+    if (this.#state.held.get(disk) === UNREAD) this.#state.held.set(disk, hash);
     if (this.#state.held.get(disk) === hash) {
-      return this.#leaveOut(disk, 'it lay here when the memory was erased: change it to send it');
+      return this.#leaveOut(
+        disk,
+        'it may have text that was erased or redacted in the service: change it to send it',
+      );
     }
     if (this.#isStopped || this.#isRefused(path, hash)) return;
     const outcome = await this.#memory.put(path, text, version);
@@ -469,9 +483,8 @@ export class MountedFolder {
     for (const [path, { disk }] of this.#scan.files) {
       if (this.#state.files.has(path)) continue;
       const read = await readLocal(this.#toPlace(disk));
-      if (read.kind !== 'text') continue;
-      if (hashes.has(read.hash)) await this.#files.purge(disk);
-      else this.#state.held.set(disk, read.hash);
+      if (read.kind === 'text' && hashes.has(read.hash)) await this.#files.purge(disk);
+      else await this.#hold(disk);
     }
     this.#state.files.clear();
     this.#state.copies.clear();
@@ -480,6 +493,36 @@ export class MountedFolder {
     this.#say('erased', 'The memory was erased: its files were taken out of the folder.');
     await this.#save();
     this.#scan = await this.#look();
+  }
+
+  /**
+   * Holds what may come from a memory that was erased before this mount knew anything: all of a folder that was
+   * mounted before and has lost its state, and elsewhere what is older than the erasure.
+   */
+  async #holdOld(erasedAt: number): Promise<void> {
+    const { markedAt } = this.#options.claim;
+    const until = erasedAt + SKEW_MS;
+    const wasMounted = markedAt !== null && markedAt <= until;
+    for (const { disk, stamp } of this.#scan.files.values()) {
+      if (wasMounted || contentChangedAt(stamp) <= until) await this.#hold(disk);
+    }
+  }
+
+  /** Holds what the service no longer has, and has redacted: the folder may have the text of before. */
+  async #holdRedacted({ redactions }: ServiceMark): Promise<void> {
+    if (!/\w/.test(redactions)) return;
+    for (const [path, { disk }] of this.#scan.files) {
+      if (this.#service?.has(path) === true) continue;
+      if (await this.#isRedacted(path, 0)) await this.#hold(disk);
+    }
+  }
+
+  /** Never sends the text that a file has now. */
+  async #hold(disk: string): Promise<void> {
+    const read = await readLocal(this.#toPlace(disk));
+    if (read.kind === 'no_text') return;
+    this.#state.held.set(disk, read.kind === 'text' ? read.hash : UNREAD);
+    this.#isChanged = true;
   }
 
   /** Removes conflict copies whose text may have what was redacted. */

@@ -34,6 +34,8 @@ export interface ServiceNews {
   isChanged: boolean;
   /** The memory was erased since the mark, or began to be. */
   isErased: boolean;
+  /** Without a mark: when the memory was last erased, by the service's clock; else `null`. */
+  erasedAt: number | null;
   /** Something was redacted, maybe elsewhere. */
   isRedacted: boolean;
 }

@@ -13,6 +13,8 @@ import { MountFault } from './mounted-memory.ts';
 /** More files than a memory has: somebody named the wrong folder. */
 const MOST_ENTRIES = 200_000;
 
+const NOT_UTF8 = 'its name is not UTF-8';
+
 /** A plain file of the folder. */
 export interface FoundFile {
   /** Its path in the folder, as the disk spells it, with `/`. */
@@ -95,8 +97,10 @@ export async function scanFolder(folder: string, options: ScanOptions): Promise<
     }
     // Gone again, or something else by now: the next look tells.
     const stamp = await stampOf(join(folder, disk)).catch(() => null);
-    if (stamp === null) blocked.add(path);
-    else files.set(path, { disk, stamp });
+    if (stamp === null) {
+      blocked.add(path);
+      if (disk.includes('\ufffd')) options.onLeftOut(disk, NOT_UTF8);
+    } else files.set(path, { disk, stamp });
   }
 
   await scan('', '');
@@ -133,6 +137,6 @@ async function listEntries(folder: string, below: string): Promise<Dirent[]> {
 function toReason(error: NodeJS.ErrnoException, disk: string): string {
   if (error.code === undefined) throw error;
   // Node reads other bytes as U+FFFD, and then finds no such folder.
-  if (disk.includes('\ufffd')) return 'its name is not UTF-8';
+  if (disk.includes('\ufffd')) return NOT_UTF8;
   return `it can't be read (${error.code})`;
 }
