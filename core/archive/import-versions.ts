@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
-import type { FileKey, ScopeKey } from '../contracts/records.ts';
+import type { FileKey, FileState, ScopeKey } from '../contracts/records.ts';
+import type { Storage } from '../contracts/storage.ts';
 import { parseForeignJson } from '../encoding/foreign-json.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from '../files/content.ts';
@@ -40,6 +41,8 @@ class StoreMemory {
   done = 0;
   /** Versions that are to be written. */
   left = 0;
+  /** Where those stand; the first one comes first. */
+  paths = new Set<string>();
   /** Where its last version of the store stands; of one without a path, the one before. */
   lastPath = '';
   /** The hash of its last content; `null` where it is deleted. */
@@ -109,10 +112,12 @@ async function planStore(
     const revisionId = known.get(version.id);
     if (revisionId === undefined) {
       memory.left += 1;
+      memory.paths.add(memory.lastPath);
       continue;
     }
     memory.done = memory.seen;
     memory.left = 0;
+    memory.paths.clear();
     memory.path = version.content === null ? null : version.path;
     memory.revisionId = version.content === null ? null : revisionId;
   }
@@ -144,20 +149,20 @@ async function findConflicts(
   onExisting: ImportOptions['onExisting'],
 ): Promise<void> {
   const conflicts: string[] = [];
+  // What an import that was cut off left at a path is no obstacle: it moves on before another memory comes.
+  const own = new Set(Array.from(memories.values(), ({ revisionId }) => revisionId));
   for (const memory of memories.values()) {
     if (memory.left === 0) continue;
-    const key = toKey(scope, memory.path ?? memory.lastPath);
-    // The write names it.
-    if (key === null) continue;
-    const found = await storage.files.get(key);
-    const present = found === null || found.content === null ? null : found;
-    memory.outcome = memory.path === null && present === null ? 'created' : 'updated';
-    if ((present?.latestRevisionId ?? null) === memory.revisionId) continue;
-    if (present !== null && present.hash === memory.lastHash) {
+    const found = await findObstacle(storage, { scope, memory, own });
+    memory.outcome = memory.path === null && found?.present === undefined ? 'created' : 'updated';
+    if (found === null) continue;
+    const { key, present } = found;
+    const isLast = toKey(scope, memory.lastPath)?.path === key.path;
+    if (present !== undefined && isLast && present.hash === memory.lastHash) {
       memory.outcome = 'unchanged';
       memory.skipped = '';
     } else if (onExisting === 'new_versions') {
-      memory.path = present === null ? null : `/${present.path}`;
+      memory.path = present === undefined ? null : `/${present.path}`;
       memory.revisionId = present?.latestRevisionId ?? null;
     } else {
       conflicts.push(`${homeOf(scope)}${key.path}`);
@@ -171,6 +176,27 @@ async function findConflicts(
     `${count} ${count === 1 ? 'file was' : 'files were'} written by others there. Nothing was imported.`,
     { details: { count, paths: conflicts.slice(0, NAMED_CONFLICTS) } },
   );
+}
+
+/** The first of a memory's places that is not as the import left it; `null` where all are. */
+async function findObstacle(
+  storage: Pick<Storage, 'files'>,
+  { scope, memory, own }: { scope: ScopeKey; memory: StoreMemory; own: ReadonlySet<string | null> },
+): Promise<{ key: FileKey; present: FileState | undefined } | null> {
+  const places = memory.path === null ? [] : [memory.path];
+  for (const path of [...places, ...memory.paths]) {
+    const key = toKey(scope, path);
+    // The write names it.
+    if (key === null) continue;
+    const found = await storage.files.get(key);
+    const present = found === null || found.content === null ? undefined : found;
+    const isExpected =
+      path === memory.path
+        ? present?.latestRevisionId === memory.revisionId
+        : present === undefined || own.has(present.latestRevisionId);
+    if (!isExpected) return { key, present };
+  }
+  return null;
 }
 
 /** What a dry run says, and what is said of memories of which nothing is left to write. */

@@ -41,6 +41,7 @@ async function openTarget(env: Record<string, string> = {}) {
   await mkdir(path.join(cwd, 'data'));
   const filename = path.join(cwd, 'data', 'memory.db');
   return {
+    cwd,
     run: (url: string, ...args: string[]) =>
       runCommand({
         cwd,
@@ -113,8 +114,8 @@ it(
         `Imported ${MEMORIES + 3} files: 0 restored .* ${MEMORIES + 3} created`,
       ),
     ]);
-    const compare = () =>
-      target.read(async (there) => {
+    const compare = (copied = target) =>
+      copied.read(async (there) => {
         const [copy] = await all(there.list());
         expect(copy).toMatchObject({
           id: store.id,
@@ -126,6 +127,14 @@ it(
         expect(await readVersions(there, store.id)).toEqual(await readVersions(stores, store.id));
       });
     await compare();
+    const killed = await openTarget();
+    await killMidway(killed, url);
+    const completed = await killed.run(url);
+    expect([completed.code, completed.stdout]).toEqual([
+      0,
+      expect.stringMatching(/0 were skipped\.\n$/),
+    ]);
+    await compare(killed);
     // The rest costs the same for few.
     if (isRelease) return;
 
@@ -154,6 +163,26 @@ it(
   },
   LONG,
 );
+
+/** Imports into a service that is killed when it has a part of the versions. */
+async function killMidway(
+  { cwd, run }: Pick<Awaited<ReturnType<typeof openTarget>>, 'cwd' | 'run'>,
+  url: string,
+): Promise<void> {
+  const service = await startCommand({ cwd });
+  const countRevisions = async (): Promise<number> => {
+    const headers = { 'x-admin-secret': service.adminSecret };
+    const answer = await fetch(`${service.url}/v1/admin/spaces`, { headers });
+    const { items } = (await answer.json()) as { items: { revisions: number }[] };
+    return items[0]?.revisions ?? 0;
+  };
+  let isDone = false;
+  const importing = run(url).finally(() => (isDone = true));
+  while (!isDone && (await countRevisions()) < MEMORIES);
+  await service.stop('SIGKILL');
+  const cut = await importing;
+  expect([cut.code, cut.stdout]).toEqual([1, '']);
+}
 
 /** Passes requests on to a port, and answers 404 after the first pages. */
 async function serveCut(port: number): Promise<{ url: string }> {
