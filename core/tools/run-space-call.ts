@@ -18,6 +18,14 @@ import { RootTrace } from '../telemetry/tracer.ts';
 export const STORES_ACTOR = 'api';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+/** The tools that such calls are for. */
+export const SPACE_TOOLS: readonly SpaceRequest['tool'][] = [
+  'memory_list',
+  'memory_read',
+  'memory_write',
+  'memory_move',
+  'memory_delete',
+];
 const READ_ONLY: ReadonlySet<string> = new Set(['memory_list', 'memory_read']);
 
 interface SpaceCallDependencies {

@@ -7,13 +7,25 @@ import { AdminKey, KeyRequest, MadeKeyAnswer, RotateRequest } from '../../schema
 import { strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
 import { parseTimeOrNull, toTime } from '../../time/time.ts';
+import { SPACE_TOOLS } from '../../tools/run-space-call.ts';
 
 /** How long the text of before stays valid, where a request does not say. */
 export const OVERLAP_MINUTES = 60;
 
 /** Named keys of the tools API. */
-export function keysRoutes({ access, tools }: Pick<Core, 'access' | 'tools'>): RouteDefinition[] {
+export function keysRoutes({
+  access,
+  tools,
+  settings,
+}: Pick<Core, 'access' | 'tools' | 'settings'>): RouteDefinition[] {
   const { keys } = access;
+  /** Calls of memory stores are for a tool also where it is off. */
+  const toolNames = () => [
+    ...new Set([
+      ...tools.definitions.map((tool) => tool.name),
+      ...(settings.memoryStores ? SPACE_TOOLS : []),
+    ]),
+  ];
   return [
     adminRoute('Keys', {
       tagDescription: 'Named keys of the tools API, each with what it may do.',
@@ -28,10 +40,7 @@ export function keysRoutes({ access, tools }: Pick<Core, 'access' | 'tools'>): R
       status: 201,
       errorCodes: ['QUOTA_EXCEEDED'],
       async handle({ body: { name, expiresAt, ...request }, caller }) {
-        const rules = parseKeyRules(
-          request,
-          tools.definitions.map((tool) => tool.name),
-        );
+        const rules = parseKeyRules(request, toolNames());
         const ends = parseTimeOrNull(expiresAt ?? undefined, 'expiresAt');
         const { record, text } = await keys.create({ name, rules, expiresAt: ends }, caller);
         return { ...toAdminKey(record), key: text };

@@ -11,6 +11,8 @@ import { filledDatabase } from './maintenance.ts';
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const FILES = isRelease ? 200 : 40;
 const RESTARTS = isRelease ? 20 : 3;
+/** Each restart takes some seconds, and more on a busy machine. */
+const LONG = 1_200_000;
 
 /** Mounts a folder of a working directory by the built command, until the test ends. */
 function startMount(cwd: string, args: string[], env: Record<string, string> = {}) {
@@ -59,69 +61,73 @@ async function readTexts(folder: string) {
   return { files, copies };
 }
 
-it('loses no edit of either side while the service is restarted and killed', async () => {
-  const { cwd } = await filledDatabase({ files: 1 });
-  let server = await startCommand({ cwd });
-  let admin = adminOf(server);
-  const folder = path.join(cwd, 'notes');
-  const names = Array.from({ length: FILES }, (_, no) => `${no}.md`);
-  const edits: string[] = [];
-  const editThere = async (name: string, content: string) => {
-    await admin('PUT', `files/users/zoe/${name}`, { content });
-    edits.push(content);
-  };
-  const editHere = async (name: string, content: string) => {
-    await writeFile(path.join(folder, name), content);
-    edits.push(content);
-  };
-  const readThere = async () => {
-    const { items } = await admin('GET', 'files?userId=zoe&limit=500');
-    const files = (items as { path: string }[]).map(async ({ path: at }) => {
-      const { file } = await admin('GET', `files/${at}`);
-      return [at.slice('users/zoe/'.length), file.content as string] as const;
-    });
-    return Object.fromEntries(await Promise.all(files)) as Record<string, string>;
-  };
-  for (const name of names) await editThere(name, `start ${name}\n`);
-  const mount = startMount(cwd, ['notes', '--user=zoe']);
-  const areInStep = async () => {
-    const [here, there] = [await readTexts(folder), await readThere()];
-    expect(here.files).toEqual(there);
-  };
-  const inStep = { timeout: 120_000, interval: 500 };
-  await expect.poll(async () => Object.keys((await readTexts(folder)).files).length).toBe(FILES);
+it(
+  'loses no edit of either side while the service is restarted and killed',
+  async () => {
+    const { cwd } = await filledDatabase({ files: 1 });
+    let server = await startCommand({ cwd });
+    let admin = adminOf(server);
+    const folder = path.join(cwd, 'notes');
+    const names = Array.from({ length: FILES }, (_, no) => `${no}.md`);
+    const edits: string[] = [];
+    const editThere = async (name: string, content: string) => {
+      await admin('PUT', `files/users/zoe/${name}`, { content });
+      edits.push(content);
+    };
+    const editHere = async (name: string, content: string) => {
+      await writeFile(path.join(folder, name), content);
+      edits.push(content);
+    };
+    const readThere = async () => {
+      const { items } = await admin('GET', 'files?userId=zoe&limit=500');
+      const files = (items as { path: string }[]).map(async ({ path: at }) => {
+        const { file } = await admin('GET', `files/${at}`);
+        return [at.slice('users/zoe/'.length), file.content as string] as const;
+      });
+      return Object.fromEntries(await Promise.all(files)) as Record<string, string>;
+    };
+    for (const name of names) await editThere(name, `start ${name}\n`);
+    const mount = startMount(cwd, ['notes', '--user=zoe']);
+    const areInStep = async () => {
+      const [here, there] = [await readTexts(folder), await readThere()];
+      expect(here.files).toEqual(there);
+    };
+    const inStep = { timeout: 120_000, interval: 500 };
+    await expect.poll(async () => Object.keys((await readTexts(folder)).files).length).toBe(FILES);
 
-  for (let round = 0; round < RESTARTS; round += 1) {
-    const some = (part: number) => names.filter((_, no) => (no + round) % 4 === part);
-    for (const name of some(0)) await editHere(name, `folder ${round} ${name}\n`);
-    for (const name of some(1)) await editThere(name, `service ${round} ${name}\n`);
-    // Both sides, at about the same time.
-    for (const name of some(2)) {
-      await editHere(name, `folder of both ${round} ${name}\n`);
-      await editThere(name, `service of both ${round} ${name}\n`);
+    for (let round = 0; round < RESTARTS; round += 1) {
+      const some = (part: number) => names.filter((_, no) => (no + round) % 4 === part);
+      for (const name of some(0)) await editHere(name, `folder ${round} ${name}\n`);
+      for (const name of some(1)) await editThere(name, `service ${round} ${name}\n`);
+      // Both sides, at about the same time.
+      for (const name of some(2)) {
+        await editHere(name, `folder of both ${round} ${name}\n`);
+        await editThere(name, `service of both ${round} ${name}\n`);
+      }
+      await server.stop(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+      for (const name of some(3)) await editHere(name, `alone ${round} ${name}\n`);
+      server = await startCommand({ cwd });
+      admin = adminOf(server);
+      await expect.poll(async () => await areInStep().then(() => true), inStep).toBe(true);
     }
-    await server.stop(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
-    for (const name of some(3)) await editHere(name, `alone ${round} ${name}\n`);
-    server = await startCommand({ cwd });
-    admin = adminOf(server);
-    await expect.poll(async () => await areInStep().then(() => true), inStep).toBe(true);
-  }
 
-  const { code, by, stderr } = await mount.stop('SIGTERM');
-  expect([code, by, stderr]).toEqual([0, null, expect.stringMatching(/answers again/)]);
-  const { files, copies } = await readTexts(folder);
-  expect(Object.keys(files).sort()).toEqual([...names].sort());
-  const kept = new Set(copies);
-  for (const name of names) {
-    const { file } = await admin('GET', `files/users/zoe/${name}`);
-    for (let version = 1; version <= file.version; version += 1) {
-      const earlier = await admin('GET', `files/users/zoe/${name}?version=${version}`);
-      kept.add(earlier.file.content);
+    const { code, by, stderr } = await mount.stop('SIGTERM');
+    expect([code, by, stderr]).toEqual([0, null, expect.stringMatching(/answers again/)]);
+    const { files, copies } = await readTexts(folder);
+    expect(Object.keys(files).sort()).toEqual([...names].sort());
+    const kept = new Set(copies);
+    for (const name of names) {
+      const { file } = await admin('GET', `files/users/zoe/${name}`);
+      for (let version = 1; version <= file.version; version += 1) {
+        const earlier = await admin('GET', `files/users/zoe/${name}?version=${version}`);
+        kept.add(earlier.file.content);
+      }
     }
-  }
-  expect(edits.filter((edit) => !kept.has(edit))).toEqual([]);
-  await server.stop();
-});
+    expect(edits.filter((edit) => !kept.has(edit))).toEqual([]);
+    await server.stop();
+  },
+  LONG,
+);
 
 describe('memory-service mount', () => {
   it('brings both sides together once, without a server, over one, and by its address', async () => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
@@ -7,9 +8,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
 import { listen } from '../../../core/http/server.ts';
-import { createCore } from '../../../core/service.ts';
+import { type CoreConfig, createCore } from '../../../core/service.ts';
 import { memoryStores } from '../../../plugins/memory-stores/index.ts';
 import { makeStorage } from '../../support/service.ts';
+import { importAll } from '../../core/archive/archives.ts';
 import {
   API_KEY,
   asAdmin,
@@ -21,8 +23,8 @@ import { all, refusal, serveStores } from './store-client.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-async function openStore() {
-  const server = await serveStores();
+async function openStore(config: Partial<CoreConfig> = {}) {
+  const server = await serveStores(config);
   const { memoryStores } = server.client.beta;
   const store = await memoryStores.create({ name: 'Notes' });
   const { memories, memoryVersions } = memoryStores;
@@ -466,6 +468,94 @@ describe('versions', () => {
   });
 });
 
+it('keeps the ids of memories as the table of the guide says', async () => {
+  const {
+    core,
+    memoryStores: stores,
+    memories,
+    store,
+    at,
+    create,
+    request,
+    withKey,
+  } = await openStore({ tools: { delete: true, move: true } });
+  const spaceId = Buffer.from(store.id.slice('memstore_'.length), 'base64url').toString();
+  const idOf = async (path: string, storeId = store.id, from = memories) => {
+    const found = await all(from.list(storeId));
+    return found.flatMap((memory) =>
+      memory.type === 'memory' && memory.path === path ? memory.id : [],
+    )[0];
+  };
+  const tool = async (name: string, args: object) => {
+    const context = { userId: 'alice', spaces: [{ id: spaceId, access: 'write' }] };
+    const body = { context, arguments: args };
+    const answer = await request('POST', `/v1/tools/${name}/execute`, { headers: asAgent, body });
+    expect([name, answer.status]).toEqual([name, 200]);
+    return answer.json.result as { revisionId: string };
+  };
+  const kept = await create('/kept.md');
+  const gone = await create('/gone.md');
+  // Whoever changes or moves it.
+  await tool('memory_write', { path: 'space/kept.md', content: 'changed\n' });
+  await tool('memory_move', { from: 'space/kept.md', to: 'space/moved.md' });
+  expect(await memories.retrieve(kept.id, at)).toMatchObject({
+    path: '/moved.md',
+    content: 'changed\n',
+  });
+  const other = await create('/other.md');
+  for (const [id, path] of [
+    [kept.id, '/third.md'],
+    [other.id, '/moved.md'],
+    [kept.id, '/other.md'],
+  ] as const) {
+    await memories.update(id, { ...at, path });
+  }
+  expect([await idOf('/other.md'), await idOf('/moved.md')]).toEqual([kept.id, other.id]);
+  const before = new Date().toISOString();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  // A deletion ends it, and a revert or a restore brings it back.
+  const { revisionId } = await tool('memory_delete', { path: 'space/gone.md' });
+  expect(await refusal(memories.retrieve(gone.id, at))).toMatchObject({ status: 404 });
+  const history = await all(stores.memoryVersions.list(store.id, { memory_id: gone.id }));
+  expect(history.map(({ operation }) => operation)).toEqual(['deleted', 'created']);
+  const caller = { operator: null, address: null, traceId: null };
+  await core.revisions.revert(revisionId, {}, caller);
+  expect(await idOf('/gone.md')).toBe(gone.id);
+  await memories.delete(gone.id, at);
+  const anew = await create('/gone.md', 'another\n');
+  expect(anew.id).not.toBe(gone.id);
+  await memories.update(kept.id, { ...at, content: 'later\n' });
+  await core.restores.restore({ spaceId }, { at: before, dryRun: false }, caller);
+  expect(await memories.retrieve(kept.id, at)).toMatchObject({
+    path: '/other.md',
+    content: 'changed\n',
+  });
+  const restored = await idOf('/gone.md');
+  expect([gone.id, anew.id]).toContain(restored);
+
+  const archive = await buffer(
+    await core.archive.export({ userId: null, spaceId, history: true }, null),
+  );
+  const copy = await serveStores();
+  await importAll(copy.core, archive);
+  const copied = copy.client.beta.memoryStores.memories;
+  for (const path of ['/other.md', '/moved.md', '/gone.md']) {
+    expect([path, await idOf(path, store.id, copied)]).toEqual([path, await idOf(path)]);
+  }
+  const plain = await buffer(
+    await core.archive.export({ userId: null, spaceId, history: false }, null),
+  );
+  const fresh = await serveStores();
+  await importAll(fresh.core, plain);
+  expect(await idOf('/other.md', store.id, fresh.client.beta.memoryStores.memories)).not.toBe(
+    kept.id,
+  );
+
+  const manager = await withKey({ spaces: ['*:write'], manage: true });
+  await manager.client.beta.memoryStores.delete(store.id);
+  expect(await refusal(memories.retrieve(kept.id, at))).toMatchObject({ status: 404 });
+});
+
 it('runs the example of the guide', async () => {
   const { port } = await serveStores();
   const example = new URL('../../../examples/anthropic/memory-stores.mjs', import.meta.url);
@@ -505,6 +595,114 @@ describe('each call', () => {
     });
     expect(await refusal(create('/b.md'))).toMatchObject({ status: 403, type: 'permission_error' });
     expect((await memories.list(store.id)).data).toHaveLength(1);
+  });
+
+  it('needs its tool of a key that is for some', async () => {
+    const { store, at, create, memories, withKey } = await openStore();
+    const calls: [
+      tool: string,
+      (stores: Anthropic['beta']['memoryStores'], id: string) => Promise<unknown>,
+    ][] = [
+      ['memory_list', async (stores) => await stores.list()],
+      ['memory_list', async (stores) => await stores.retrieve(store.id)],
+      ['memory_list', async (stores) => await stores.memories.list(store.id)],
+      ['memory_read', async (stores, id) => await stores.memories.retrieve(id, at)],
+      ['memory_read', async (stores) => await stores.memoryVersions.list(store.id)],
+      [
+        'memory_read',
+        async (stores, id) =>
+          await stores.memoryVersions.retrieve(id.replace('mem_', 'memver_'), at),
+      ],
+      ['memory_write', async (stores) => await stores.create({ name: 'By a key' })],
+      ['memory_write', async (stores) => await stores.update(store.id, { description: 'x' })],
+      [
+        'memory_write',
+        async (stores) => await stores.memories.create(store.id, { path: '/new', content: '' }),
+      ],
+      [
+        'memory_write',
+        async (stores, id) => await stores.memories.update(id, { ...at, content: 'x' }),
+      ],
+      [
+        'memory_write',
+        async (stores, id) => await stores.memories.update(id, { ...at, content: 'y', path: '/y' }),
+      ],
+      [
+        'memory_move',
+        async (stores, id) => await stores.memories.update(id, { ...at, path: '/z' }),
+      ],
+      ['memory_delete', async (stores, id) => await stores.memories.delete(id, at)],
+      ['memory_write', async (stores) => await stores.archive(store.id)],
+    ];
+    const tools = [...new Set(calls.map(([tool]) => tool))];
+    const { id } = await create('/a.md');
+    const keys = new Map<string, { only: Anthropic; without: Anthropic }>();
+    for (const tool of tools) {
+      const rules = { spaces: ['*:write'] };
+      const [only, without] = [
+        await withKey({ ...rules, tools: [tool] }, `only-${tool.slice(7)}`),
+        await withKey(
+          { ...rules, tools: tools.filter((other) => other !== tool) },
+          `no-${tool.slice(7)}`,
+        ),
+      ];
+      keys.set(tool, { only: only.client, without: without.client });
+    }
+    for (const [tool, call] of calls) {
+      const key = keys.get(tool);
+      if (key === undefined) throw new Error(tool);
+      expect(await refusal(call(key.without.beta.memoryStores, id))).toMatchObject({
+        status: 403,
+        type: 'permission_error',
+      });
+      await call(key.only.beta.memoryStores, id);
+    }
+    expect((await all(memories.list(store.id))).map(({ path }) => path)).toEqual(['/new']);
+    const reader = await withKey({ spaces: ['*:read'] }, 'reader');
+    expect(await all(reader.client.beta.memoryStores.memories.list(store.id))).toHaveLength(1);
+    expect(await refusal(reader.client.beta.memoryStores.create({ name: 'x' }))).toMatchObject({
+      status: 403,
+    });
+  });
+
+  it('counts for the quota, and waits while the store is held', async () => {
+    const { client, core, request } = await serveStores({ limits: { maxFilesPerUser: 2 } });
+    const { memoryStores: stores } = client.beta;
+    const store = await stores.create({ name: 'Small' });
+    const create = (path: string) => stores.memories.create(store.id, { path, content: 'x' });
+    const first = await create('/1');
+    await create('/2');
+    expect(await refusal(create('/3'))).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      message: expect.stringMatching(/at most 2/),
+    });
+    const moved = await stores.memories.update(first.id, { memory_store_id: store.id, path: '/3' });
+    expect(moved.path).toBe('/3');
+    const [space] = (await core.spaces.list({})).items;
+    const { spaceId = '' } = space ?? {};
+    await request('PUT', `/v1/admin/spaces/${spaceId}`, { headers: asAdmin, body: { quota: 3 } });
+    expect((await create('/4')).path).toBe('/4');
+    // As a restore leaves it that was cut off.
+    const hold = {
+      scope: `s:${spaceId}`,
+      id: randomUUID(),
+      kind: 'restore',
+      progressAt: Date.now(),
+      details: { at: 0, path: '' },
+    } as const;
+    await core.files.restore(
+      [],
+      { reason: '', target: `spaces/${spaceId}/`, qualifies: false, held: { hold, step: 'take' } },
+      { address: null, traceId: null },
+    );
+    expect(
+      await refusal(stores.memories.delete(first.id, { memory_store_id: store.id })),
+    ).toMatchObject({
+      status: 503,
+      type: 'overloaded_error',
+    });
+    expect(await all(stores.memories.list(store.id))).toHaveLength(3);
   });
 
   it('is refused in the format of the platforms, also before it is known', async () => {
