@@ -45,7 +45,7 @@ const ACTIONS: Partial<Record<ErrorCode, string>> = {
   INVALID_PATH: 'Paths are refused, never repaired.',
   INVALID_CURSOR: 'Start again without page, and keep the other parameters the same between pages.',
   NOT_FOUND: '',
-  READ_ONLY_SCOPE: 'It can be read.',
+  READ_ONLY_SCOPE: 'Reading works as usual.',
   SPACE_NOT_FOUND: 'List the stores with GET /v1/memory_stores.',
   SPACE_NOT_ALLOWED: 'An operator can allow more with the spaces of the API key.',
   TOOL_NOT_ALLOWED: 'An operator can allow more with the tools of the API key.',

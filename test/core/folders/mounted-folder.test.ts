@@ -370,6 +370,23 @@ describe('without its state', () => {
     expect(await contents()).toEqual({ 'b.md': 'b\n', 'new.md': 'new\n' });
   });
 
+  it('goes on where it can’t be saved, and says so once', async () => {
+    const { mount, contents } = await serveMounts();
+    const mounted = await mount();
+    await mounted.sync();
+    const place = path.dirname(mounted.stateFile);
+    await rm(place, { recursive: true });
+    await writeFile(place, 'in the way');
+    for (const name of ['a.md', 'b.md']) {
+      await mounted.write(name, `${name}\n`);
+      await mounted.sync();
+    }
+    expect(await contents()).toEqual({ 'a.md': 'a.md\n', 'b.md': 'b.md\n' });
+    expect(mounted.told().filter(({ kind }) => kind === 'notice')).toEqual([
+      { kind: 'notice', message: expect.stringMatching(/^What the mount knows can't be saved/) },
+    ]);
+  });
+
   it('refuses a damaged one, and says what to do', async () => {
     const file = path.join(await temporaryDirectory(), 'state.json');
     for (const damage of ['', '{', '{"format":1}', '[]', 'null']) {
