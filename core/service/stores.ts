@@ -1,6 +1,7 @@
 import type { ApiKey } from '../contracts/access.ts';
 import type { HostStores } from '../contracts/stores.ts';
 import type { RevisionRecord } from '../contracts/records.ts';
+import { toPhysicalPath } from '../files/paths.ts';
 import { readRows } from '../lists/page.ts';
 import { createSpaceCalls } from '../tools/run-space-call.ts';
 import { toAdminSpace } from '../access/space-settings.ts';
@@ -62,11 +63,16 @@ export function createStores(
     }),
   };
 
-  async function findRedaction({ id, at }: RevisionRecord) {
+  async function findRedaction(revision: RevisionRecord) {
+    const physicalPath = toPhysicalPath(revision);
     // No row of its redaction is older than the revision itself, but for the clock of another instance.
-    const filter = { action: 'revisions.redact', since: at - SKEW_MS };
+    const filter = { action: 'revisions.redact', since: revision.at - SKEW_MS };
     for await (const row of readRows((page) => storage.audit.list(filter, page), NEWEST_FIRST)) {
-      if (row.target === id) return { at: row.at, operator: row.operator };
+      const { path, versions } = row.details;
+      const isAmong = Array.isArray(versions) && versions.includes(revision.version);
+      // With a version go others of the same path that have its content.
+      if (row.target !== revision.id && !(path === physicalPath && isAmong)) continue;
+      return { at: row.at, operator: row.operator };
     }
     return null;
   }

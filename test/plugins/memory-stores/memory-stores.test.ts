@@ -433,6 +433,8 @@ describe('versions', () => {
     const first = made.memory_version_id;
     expect(await refusal(versions.redact(first, at))).toMatchObject({ status: 409 });
     await memories.update(made.id, { ...at, content: 'harmless\n' });
+    const again = await memories.update(made.id, { ...at, content: 'a secret line\n' });
+    await memories.update(made.id, { ...at, content: 'harmless\n' });
     expect(await refusal(client.beta.memoryStores.memoryVersions.redact(first, at))).toMatchObject({
       status: 403,
       type: 'permission_error',
@@ -445,6 +447,12 @@ describe('versions', () => {
       content_size_bytes: null,
       redacted_at: expect.any(String),
       redacted_by: { type: 'api_actor', api_key_id: `apikey_${manager.id.replaceAll('-', '')}` },
+    });
+    // With it goes the other version that had the content, by the same redaction.
+    expect(await memoryVersions.retrieve(again.memory_version_id, at)).toMatchObject({
+      content: null,
+      redacted_at: redacted.redacted_at,
+      redacted_by: redacted.redacted_by,
     });
     // However many others are redacted after it.
     const audit = Array.from({ length: 501 }, (_, no) => ({
