@@ -16,8 +16,8 @@ import { lineageOf } from './lineage.ts';
 import { moveFile } from './move-file.ts';
 import { homeOf, parsePhysicalPath, toPhysicalPath, toScope } from './paths.ts';
 
-/** How often a write looks again for a file that moves meanwhile. */
-const LOOKS = 5;
+/** How often a write looks again for a file that moves meanwhile: of several moves at once, each look lets one pass. */
+const LOOKS = 50;
 
 interface SpaceFileDependencies extends Pick<CommitDependencies, 'limits'> {
   storage: Pick<Storage, 'files' | 'revisions'>;
@@ -46,6 +46,8 @@ function createWrites(
     try {
       return await run();
     } catch (error) {
+      // It looks again.
+      if (error instanceof HasMoved) throw error;
       await logAccess(deps, { call, rows: [{ ...key, action, outcome: toOutcome(error) }] });
       throw error;
     }

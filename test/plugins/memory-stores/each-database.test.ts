@@ -75,4 +75,16 @@ it('keeps paths apart and preconditions true where two write at once', async () 
   );
   const won = (await Promise.allSettled(writes)).filter(({ status }) => status === 'fulfilled');
   expect(won).toHaveLength(1);
+
+  const moves = Array.from({ length: 10 }, (_, no) =>
+    memories.update(memory.id, {
+      memory_store_id: store.id,
+      path: `/moved/${no}`,
+      content: `${no}`,
+    }),
+  );
+  const moved = await Promise.all(moves);
+  expect(new Set(moved.map(({ id }) => id))).toEqual(new Set([memory.id]));
+  const found = await all(memories.list(store.id, { path_prefix: '/moved/' }));
+  expect(found).toHaveLength(1);
 });
