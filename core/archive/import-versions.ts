@@ -162,6 +162,9 @@ async function findConflicts(
       memory.outcome = 'unchanged';
       memory.skipped = '';
     } else if (onExisting === 'new_versions') {
+      // On its way, a memory takes no file with it: the write leaves it out.
+      const isTaken = isLast || key.path === memory.path?.slice(1);
+      if (!isTaken) continue;
       memory.path = present === undefined ? null : `/${present.path}`;
       memory.revisionId = present?.latestRevisionId ?? null;
     } else {

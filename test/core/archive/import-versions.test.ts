@@ -125,5 +125,14 @@ it('names what others wrote at any of the paths of a memory, before it writes', 
     const { files } = await importStore(core, archive, { onExisting: 'skip' });
     expect(files).toEqual({ 'spaces/team/last': 'skipped', 'spaces/team/two': 'created' });
     await core.close();
+    const other = await openSpace();
+    await other.files.put(`spaces/team/${path}`, { content: 'by others' }, caller);
+    await importStore(other, archive, { onExisting: 'new_versions' });
+    const { files: after } = await readSpace(other);
+    const paths = after.map(([at]) => at);
+    // Its last place gets new versions; on its way it stops where others are.
+    const stopped = { first: ['first', 'two'], between: ['between', 'first', 'two'] }[path];
+    expect([path, paths]).toEqual([path, stopped ?? ['last', 'two']]);
+    await other.close();
   }
 });

@@ -46,7 +46,7 @@ it('serves stores, their memories and versions page by page, by the unmodified S
 });
 
 it('keeps paths apart and preconditions true where two write at once', async () => {
-  const { client } = await serveStores();
+  const { client, core } = await serveStores();
   const { memoryStores } = client.beta;
   const store = await memoryStores.create({ name: 'Race' });
   const { memories } = memoryStores;
@@ -87,4 +87,9 @@ it('keeps paths apart and preconditions true where two write at once', async () 
   expect(new Set(moved.map(({ id }) => id))).toEqual(new Set([memory.id]));
   const found = await all(memories.list(store.id, { path_prefix: '/moved/' }));
   expect(found).toHaveLength(1);
+  await core.queue.flush();
+  const page = { limit: 100, order: 'asc', after: null } as const;
+  const { items } = await core.storage.log.listAccess({}, page);
+  const ofMoves = items.filter(({ path }) => path.startsWith('moved/'));
+  expect(ofMoves.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
 });
