@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { constants, gzipSync } from 'node:zlib';
 import ui from '@nuxt/ui/vite';
 import vue from '@vitejs/plugin-vue';
 import { defineConfig, type Plugin } from 'vite';
@@ -86,8 +86,8 @@ function ownIcons(): Plugin {
 }
 
 /**
- * Writes a `.br` and a `.gz` in place of each script and style below assets/, so that the service
- * compresses nothing at run time. For a client that takes neither, it unpacks the `.gz`.
+ * Writes a `.gz` in place of each script and style below assets/, so that the service compresses nothing at
+ * run time. It unpacks them for a client that does not take them.
  */
 function compressedFiles(): Plugin {
   return {
@@ -99,11 +99,6 @@ function compressedFiles(): Plugin {
         if (!/\.(?:js|css)$/.test(name)) continue;
         const file = join(assets, name);
         const content = readFileSync(file);
-        const params = {
-          [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-          [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
-        };
-        writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
         writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
         rmSync(file);
       }

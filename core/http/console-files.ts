@@ -54,11 +54,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** What the build writes beside a file, the smallest first. */
-const ENCODINGS = [
-  { name: 'br', extension: '.br' },
-  { name: 'gzip', extension: '.gz' },
-] as const;
+/** The build writes a packed file in place of a script or style. */
+const PACKED = '.gz';
 
 const PAGE = 'index.html';
 const NOT_BUILT =
@@ -109,22 +106,15 @@ export function readConsoleFiles(directory: string): ConsoleFiles {
     };
   };
 
-  /** The smallest form of a file that is accepted; `null` if there is no such file. */
+  /** The form of a file that is accepted; `null` if there is no such file. */
   const negotiate = (path: string, acceptEncoding: string | null) => {
-    const forms = ENCODINGS.flatMap(({ name, extension }) => {
-      const form = files.get(path + extension);
-      return form === undefined ? [] : [{ name, form }];
-    });
-    const isNegotiated = forms.length > 0;
-    const accepted = forms.find(({ name }) => accepts(acceptEncoding, name));
-    if (accepted !== undefined) {
-      const { content, etag } = accepted.form;
-      return { content, etag, contentEncoding: accepted.name, isNegotiated };
+    const packed = files.get(path + PACKED);
+    const isNegotiated = packed !== undefined;
+    if (isNegotiated && accepts(acceptEncoding, 'gzip')) {
+      return { ...packed, contentEncoding: 'gzip' as const, isNegotiated };
     }
-    const plain = files.get(path) ?? unzip(forms.find(({ name }) => name === 'gzip')?.form);
-    if (plain === null) return null;
-    const { content, etag } = plain;
-    return { content, etag, contentEncoding: null, isNegotiated };
+    const plain = files.get(path) ?? unzip(packed);
+    return plain === null ? null : { ...plain, contentEncoding: null, isNegotiated };
   };
 
   return {
@@ -132,8 +122,7 @@ export function readConsoleFiles(directory: string): ConsoleFiles {
     find(path, acceptEncoding, root = './', { ownsOrigin = false } = {}) {
       const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
       if (extension === '' || path === PAGE) return toPage(path, root, ownsOrigin);
-      const isForm = ENCODINGS.some((encoding) => encoding.extension === extension);
-      const form = isForm ? null : negotiate(path, acceptEncoding);
+      const form = extension === PACKED ? null : negotiate(path, acceptEncoding);
       if (form === null) return null;
       // The bundler adds a content hash to every file name below assets/.
       const isHashed = path.startsWith('assets/');
