@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { DEFAULT_PLUGINS } from '../core/host/default-plugins.ts';
+import type { Manifest } from './support/packed-package.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -21,7 +22,7 @@ const read = (name: string): unknown => JSON.parse(readFileSync(join(ROOT, name)
 const manifest = read('package.json') as {
   dependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
-  exports: Record<string, string | Record<string, string>>;
+  exports: Manifest['exports'];
   allowScripts: Record<string, boolean>;
 };
 const locked = (read('package-lock.json') as { packages: Record<string, LockedPackage> }).packages;
@@ -84,7 +85,8 @@ it.each([
 
 it('every entry of exports is built, with its types, and can be imported by name', async () => {
   for (const [entry, target] of Object.entries(manifest.exports)) {
-    const files = typeof target === 'string' ? [target] : Object.values(target);
+    const { require = {}, ...paths } = typeof target === 'string' ? { file: target } : target;
+    const files = [...Object.values(paths), ...Object.values(require)];
     for (const file of files) expect([entry, existsSync(join(ROOT, file))]).toEqual([entry, true]);
     if (typeof target === 'string') continue;
     const module = (await import(/* @vite-ignore */ `memory-service${entry.slice(1)}`)) as object;

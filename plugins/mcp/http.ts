@@ -13,7 +13,8 @@ import { PostTransport } from './post-transport.ts';
 import { REFUSAL_SCHEMA, toRefusal } from './protocol-error.ts';
 import { importSdk, type McpSdk } from './sdk.ts';
 import type { Call } from './resources.ts';
-import { createMcpServer, type McpOptions } from './server.ts';
+import type { McpOptions } from './options.ts';
+import { createMcpServer } from './server.ts';
 
 /** Messages of one POST; what the SDK's own transport takes. */
 const MAX_MESSAGES = 100;

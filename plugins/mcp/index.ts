@@ -1,9 +1,9 @@
 import type { Plugin } from '../../core/contracts/plugin.ts';
 import { checkToolPrefix } from '../../core/schemas/tool-prefix.ts';
 import { mcpRoute } from './http.ts';
-import type { McpOptions } from './server.ts';
+import type { McpOptions } from './options.ts';
 
-export type { McpOptions } from './server.ts';
+export type { McpOptions } from './options.ts';
 export { serveStdio } from './stdio.ts';
 export type { StdioOptions } from './stdio.ts';
 

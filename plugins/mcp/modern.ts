@@ -6,7 +6,8 @@ import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { importPeer } from '../../core/packages/import-peer.ts';
 import { toProtocolError } from './protocol-error.ts';
 import type { Call } from './resources.ts';
-import { createMethods, type McpOptions, serverInfo, toServerOptions } from './server.ts';
+import type { McpOptions } from './options.ts';
+import { createMethods, serverInfo, toServerOptions } from './server.ts';
 import { toRunnerError } from './tool-result.ts';
 
 /**

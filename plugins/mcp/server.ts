@@ -8,12 +8,12 @@ import type {
   ReadResourceRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { isKeyTool } from '../../core/access/key-rules.ts';
-import type { ApiKey } from '../../core/contracts/access.ts';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError, toolNotFound } from '../../core/errors.ts';
 import { memoryInstructions } from '../../core/tools/memory-instructions.ts';
 import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
 import { nameTools, type ToolNames } from '../../core/schemas/tool-prefix.ts';
+import type { McpOptions } from './options.ts';
 import { toProtocolError } from './protocol-error.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import {
@@ -26,23 +26,6 @@ import {
 import type { McpSdk } from './sdk.ts';
 import { toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
 import { takeStart } from '../../core/encoding/take-text.ts';
-
-/** What a client is given. */
-export interface McpOptions {
-  /** Plain names of the tools; default all that can be used with what is configured. */
-  tools?: readonly string[];
-  /**
-   * Put before the name of each tool, for agents that get the tools of two memories; default none.
-   * Traces and the access log keep the plain names.
-   */
-  toolPrefix?: string;
-  /** Only the tools that change nothing. */
-  readOnly?: boolean;
-  /** The named key of the request: its tools alone are offered. */
-  apiKey?: ApiKey;
-  /** Who reads and writes, as revisions and the access log name it; default `agent`. */
-  actor?: string;
-}
 
 /**
  * Makes an MCP server for one user, over any transport. It has the tools of the runner, and the

@@ -10,7 +10,8 @@ import {
 import { importSdk } from './sdk.ts';
 import { createModernServer } from './modern.ts';
 import { ModernLine } from './modern-line.ts';
-import { createMcpServer, hasResources, type McpOptions } from './server.ts';
+import type { McpOptions } from './options.ts';
+import { createMcpServer, hasResources } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 /** Options of {@link serveStdio}. */

@@ -13,7 +13,10 @@ const execute = promisify(execFile);
 export interface Manifest {
   name: string;
   bin: Record<string, string>;
-  exports: Record<string, string | Record<string, string>>;
+  exports: Record<
+    string,
+    string | { types: string; default: string; require: Record<string, string> }
+  >;
   dependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
 }
