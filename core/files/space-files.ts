@@ -1,3 +1,4 @@
+import { checkKeyTool } from '../access/key-rules.ts';
 import type { FileKey, FileState, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ListedEntry, SpaceCall, SpaceFiles, StoredFile } from '../contracts/stores.ts';
@@ -18,6 +19,9 @@ import { homeOf, parsePhysicalPath, toPhysicalPath, toScope } from './paths.ts';
 
 /** How often a write looks again for a file that moves meanwhile: of several moves at once, each look lets one pass. */
 const LOOKS = 50;
+
+/** Whatever else a call does: a key that may only write gives no memory another path. */
+const MOVE = { name: 'memory_move', readOnly: false };
 
 interface SpaceFileDependencies extends Pick<CommitDependencies, 'limits'> {
   storage: Pick<Storage, 'files' | 'revisions'>;
@@ -124,6 +128,7 @@ function createWrites(
         const isMove = target.path !== file.path;
         const isChange = facts !== null && facts.hash !== file.hash;
         if (isMove || isChange) checkHash(file, expectedHash);
+        if (isMove) checkKeyTool(call.apiKey, MOVE);
         if (!isMove) {
           if (facts === null || content === undefined) return file;
           draft.put(file, { content, facts, action: 'write', reason: null });

@@ -75,7 +75,7 @@ export async function runCall<R>(
     ...what,
     apiKey: keyOf(request),
     idempotencyKey: request.header('idempotency-key') ?? undefined,
-    arguments: [request.params, request.body],
+    arguments: [request.params, request.query, request.body],
     traceparent: request.header('traceparent') ?? undefined,
     arrivedAt: request.arrivedAt,
   };

@@ -632,15 +632,10 @@ describe('each call', () => {
         async (stores, id) => await stores.memories.update(id, { ...at, content: 'x' }),
       ],
       [
-        'memory_write',
-        async (stores, id) => await stores.memories.update(id, { ...at, content: 'y', path: '/y' }),
-      ],
-      [
         'memory_move',
         async (stores, id) => await stores.memories.update(id, { ...at, path: '/z' }),
       ],
       ['memory_delete', async (stores, id) => await stores.memories.delete(id, at)],
-      ['memory_write', async (stores) => await stores.archive(store.id)],
     ];
     const tools = [...new Set(calls.map(([tool]) => tool))];
     const { id } = await create('/a.md');
@@ -666,8 +661,22 @@ describe('each call', () => {
       await call(key.only.beta.memoryStores, id);
     }
     expect((await all(memories.list(store.id))).map(({ path }) => path)).toEqual(['/new']);
+    // A new path beside a new content needs both.
+    const both = await create('/b.md');
+    const change = { ...at, path: '/c.md', content: 'new\n' };
+    const tooFew = { status: 403, type: 'permission_error' };
+    for (const { without } of [keys.get('memory_move'), keys.get('memory_write')].flatMap(
+      (key) => key ?? [],
+    )) {
+      expect(
+        await refusal(without.beta.memoryStores.memories.update(both.id, change)),
+      ).toMatchObject(tooFew);
+    }
+    const enough = keys.get('memory_delete')?.without.beta.memoryStores.memories;
+    expect(await enough?.update(both.id, change)).toMatchObject({ id: both.id, path: '/c.md' });
+    await enough?.update(both.id, { ...change, content: 'newer\n' });
     const reader = await withKey({ spaces: ['*:read'] }, 'reader');
-    expect(await all(reader.client.beta.memoryStores.memories.list(store.id))).toHaveLength(1);
+    expect(await all(reader.client.beta.memoryStores.memories.list(store.id))).toHaveLength(2);
     expect(await refusal(reader.client.beta.memoryStores.create({ name: 'x' }))).toMatchObject({
       status: 403,
     });
@@ -867,6 +876,10 @@ describe('each call', () => {
     expect(await memories.update(made.id, change, keyed('change'))).toEqual(changed);
     expect(await refusal(memories.delete(made.id, at, keyed('other')))).toMatchObject({
       status: 404,
+    });
+    const another = { ...at, expected_content_sha256: sha256('x') };
+    expect(await refusal(memories.delete(made.id, another, keyed('delete')))).toMatchObject({
+      status: 400,
     });
     const store = await stores.create({ name: 'Once' }, keyed('store'));
     expect(await stores.create({ name: 'Once' }, keyed('store'))).toEqual(store);
