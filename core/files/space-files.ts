@@ -36,11 +36,9 @@ export function createSpaceFiles(commit: Commit, deps: SpaceFileDependencies): S
   return { ...createWrites(commit, deps), ...createReads(deps) };
 }
 
-function createWrites(
-  commit: Commit,
-  deps: SpaceFileDependencies,
-): Pick<SpaceFiles, 'create' | 'update' | 'remove'> {
-  const { storage, limits } = deps;
+/** Writes files of spaces, for {@link createWrites}. */
+function createWriter(commit: Commit, deps: SpaceFileDependencies) {
+  const { storage } = deps;
 
   /** A refusal leaves an access row of the refused file. */
   async function attempt<R>(
@@ -108,6 +106,15 @@ function createWrites(
     }
   }
 
+  return { attempt, write, writeFound };
+}
+
+function createWrites(
+  commit: Commit,
+  deps: SpaceFileDependencies,
+): Pick<SpaceFiles, 'create' | 'update' | 'remove'> {
+  const { limits } = deps;
+  const { attempt, write, writeFound } = createWriter(commit, deps);
   return {
     async create(spaceId, { path, content }, call) {
       const key = toKey(spaceId, path);

@@ -51,6 +51,10 @@ const ListQuery = open({
 
 /** The stores themselves. */
 export function storeRoutes(stores: HostStores): RouteDefinition[] {
+  return [...collectionRoutes(stores), ...oneStoreRoutes(stores)];
+}
+
+function collectionRoutes(stores: HostStores): RouteDefinition[] {
   return [
     storeRoute({
       tagDescription: TAG_DESCRIPTION,
@@ -96,6 +100,11 @@ export function storeRoutes(stores: HostStores): RouteDefinition[] {
         });
       },
     }),
+  ];
+}
+
+function oneStoreRoutes(stores: HostStores): RouteDefinition[] {
+  return [
     storeRoute({
       method: 'GET',
       path: '/v1/memory_stores/:store',
