@@ -300,7 +300,8 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
         bottom: 16,
         left: 4,
         right: 150,
-        nodeGap: 10,
+        // A label high.
+        nodeGap: 14,
         labelLayout: { hideOverlap: true },
         nodeWidth: 10,
         draggable: false,

@@ -113,7 +113,7 @@ function toRevert(files: readonly RevertedFile[], { dryRun, counts }: Reverted):
       files,
       notes,
       revisionIds,
-      summary: 'Nothing was written that is selected here.',
+      summary: 'The selection has no writes.',
     };
   }
   if (due === 0 && dryRun) {

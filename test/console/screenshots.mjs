@@ -65,6 +65,22 @@ const VIEWS = [
   },
   { name: 'files-new', path: '/files?new=yes' },
   { name: 'files-contents', path: '/files?q=launch&in=contents' },
+  { name: 'search', path: '/search?q=launch' },
+  {
+    name: 'search-history',
+    path: '/search',
+    act: async (page) => {
+      await page.getByLabel('In all versions, exactly as typed').check();
+      await page.locator('[data-search]').fill('14 May');
+      await page.keyboard.press('Enter');
+      await page.getByText('Versions with the text').waitFor();
+    },
+  },
+  { name: 'usage', path: '/usage?since=30d' },
+  { name: 'checks', path: '/checks' },
+  { name: 'checks-edit', path: '/checks?tab=edit' },
+  { name: 'configuration', path: '/configuration' },
+  { name: 'configuration-all', path: '/configuration?show=all' },
   { name: 'spaces', path: '/spaces' },
   { name: 'spaces-panel', path: '/spaces?space=trailmark' },
   { name: 'spaces-new', path: '/spaces?do=new' },
@@ -297,7 +313,7 @@ const VIEWS = [
   },
   {
     name: 'observability-calls',
-    path: `/observability?since=30d&callsSince=${new Date(Date.now() - 30 * 86_400_000).toISOString()}&callsUntil=${new Date().toISOString()}&callsOf=failed`,
+    path: `/observability?since=30d&callsSince=${new Date(Date.now() - 30 * 86_400_000).toISOString()}&callsUntil=${new Date().toISOString()}&callsOf=refused`,
     act: async (page) => {
       await page.getByRole('list', { name: 'Calls behind the point' }).waitFor();
     },
@@ -313,6 +329,14 @@ const VIEWS = [
     act: async (page) => {
       await page.getByRole('button', { name: 'Run (Ctrl Enter)' }).click();
       await page.getByRole('region', { name: 'the answer' }).waitFor();
+    },
+  },
+  {
+    name: 'playground-why',
+    path: `/playground?tool=memory_find&user=maya.chen&args=${LAUNCH}&why=users%2Fmaya.chen%2Fpreferences.md`,
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Explain' }).click();
+      await page.getByText('Words of the question:').waitFor();
     },
   },
   {
@@ -332,6 +356,7 @@ const VIEWS = [
   { name: 'dreams', path: '/dreams' },
   { name: 'dreams-runs', path: '/dreams?tab=runs' },
   { name: 'dreams-users', path: '/dreams?tab=users' },
+  { name: 'dreams-spaces', path: '/dreams?tab=spaces' },
   { name: 'dreams-settings', path: '/dreams?tab=settings' },
   {
     name: 'dream-review',
@@ -432,7 +457,7 @@ async function chooseWeek(page) {
  * @param {() => Promise<unknown>} work
  */
 async function refuseSecrets(page, work) {
-  const status = /\/v1\/admin\/status/;
+  const status = /\/v1\/admin\/(status|me)\b/;
   const message = 'Too many wrong secrets from this address.';
   await page.route(status, (route) =>
     route.fulfill({
@@ -457,13 +482,20 @@ const FOREIGN = [
 const PLACES = [
   '/',
   '/files',
+  '/search?q=launch',
   '/users',
   '/revisions',
   '/compare?userId=maya.chen',
   '/activity',
   '/observability',
+  '/usage',
   '/playground',
   '/dreams',
+  '/dreams?tab=runs',
+  '/dreams?tab=users',
+  '/checks',
+  '/checks?tab=edit',
+  '/configuration',
   '/audit',
   '/spaces',
   '/access',
@@ -479,6 +511,7 @@ const CROWDED_PLACES = [
   ['files', '/files?folder=users/'],
   ['file', `/files?path=${LONG_FILE}`],
   ['file-blame', `/files?path=${LONG_FILE}&as=blame`],
+  ['search', '/search?q=line'],
   ['users', '/users'],
   ['users-hygiene', '/users?hygiene=yes'],
   ['users-panel', `/users?user=${LONG_USER}`],
@@ -489,6 +522,8 @@ const CROWDED_PLACES = [
   ['activity', '/activity'],
   ['activity-each', '/activity?rows=each'],
   ['observability', '/observability'],
+  ['usage', '/usage'],
+  ['configuration', '/configuration?show=all'],
   ['dreams-users', '/dreams?tab=users'],
   ['playground', `/playground?tool=memory_write&user=${LONG_USER}`],
   ['audit', '/audit'],
@@ -671,6 +706,18 @@ async function share({ url, adminSecret }) {
     { name: 'vera', role: 'viewer' },
   ];
   for (const operator of operators) await ask('POST', 'operators', operator);
+  const checks = [
+    {
+      name: 'the launch is known',
+      user: 'maya.chen',
+      ask: 'when is the launch',
+      expect: { line: '28 May' },
+    },
+    { name: 'no key in memory', everywhere: { absent: { secret: true } } },
+    { name: 'nobody remembers the old launch', everywhere: { absent: '14 May' } },
+  ];
+  await ask('PUT', 'checks', { checks });
+  await ask('POST', 'checks/run', {});
 }
 
 await orExplain(ensureBuilt);
@@ -736,7 +783,9 @@ async function publish(page, name) {
 }
 
 const nameOf = (/** @type {string} */ path) =>
-  path === '/' ? 'overview' : path.slice(1).replace(/\?.*/, '');
+  path === '/'
+    ? 'overview'
+    : path.slice(1).replace(/\?(?:tab=(\w+))?.*/, (_all, tab) => (tab ? `-${tab}` : ''));
 const full = await serve(['--demo']);
 const [empty, crowded] = await Promise.all([serve([]), serve([])]);
 await crowd(crowded);
