@@ -1,4 +1,4 @@
-import { diffWordsWithSpace, structuredPatch } from 'diff';
+import { diffArrays, diffWordsWithSpace } from 'diff';
 
 /** A piece of a line; `isChanged` marks the part of the line that differs. */
 export interface DiffPart {
@@ -21,8 +21,10 @@ export type DiffRow =
 
 /** Lines shown around a change. */
 const CONTEXT = 3;
-/** With more edits than this, everything is shown as changed: a minimal diff would take too long. */
-const MAX_EDITS = 2_000;
+/** With more edits than this between two lines that stay, all is shown as changed: a minimal diff would take too long. */
+const MAX_EDITS = 500;
+/** Texts of so many lines are parted at lines that stay, so that each part is compared by itself. */
+const LONG = 400;
 const MAX_WORD_DIFF = 2_000;
 
 /** Two texts side by side; `null` is a file that did not exist. */
@@ -31,24 +33,19 @@ export function toDiffRows(
   after: string | null,
   { isWhole = false } = {},
 ): DiffRow[] {
-  const oldText = before ?? '';
-  const newText = after ?? '';
-  const patch = structuredPatch('', '', oldText, newText, undefined, undefined, {
-    context: isWhole ? Number.MAX_SAFE_INTEGER : CONTEXT,
-    maxEditLength: MAX_EDITS,
-  });
-  if (patch === undefined) return replaceAll(oldText, newText);
+  const oldLines = toLines(before ?? '');
+  const newLines = toLines(after ?? '');
   const rows: DiffRow[] = [];
-  let nextOld = 1;
-  for (const hunk of patch.hunks) {
-    const first = hunk.oldStart;
-    if (first > nextOld) rows.push({ kind: 'gap', lines: first - nextOld });
-    rows.push(...toHunkRows(hunk.lines, first, hunk.newStart));
-    nextOld = first + hunk.oldLines;
+  let [oldLine, newLine] = [1, 1];
+  for (const { same, removed, added } of compareLines(oldLines, newLines)) {
+    rows.push(...toSameRows(same, oldLine, newLine));
+    oldLine += same.length;
+    newLine += same.length;
+    rows.push(...toChangedRows(removed, added, oldLine, newLine));
+    oldLine += removed.length;
+    newLine += added.length;
   }
-  const rest = countLines(oldText) - nextOld + 1;
-  if (rest > 0) rows.push({ kind: 'gap', lines: rest });
-  return rows;
+  return isWhole ? rows : leaveOut(rows);
 }
 
 /** Lines added and removed. */
@@ -59,48 +56,154 @@ export function countChanges(rows: readonly DiffRow[]): { added: number; removed
   };
 }
 
-function toHunkRows(lines: readonly string[], firstOld: number, firstNew: number): DiffRow[] {
-  const rows: DiffRow[] = [];
-  let oldLine = firstOld;
-  let newLine = firstNew;
-  let removed: string[] = [];
-  let added: string[] = [];
-  const flush = (): void => {
-    for (let index = 0; index < Math.max(removed.length, added.length); index += 1) {
-      const [before, after] = [removed[index], added[index]];
-      let pair: ReturnType<typeof toPair> | null = null;
-      const toSide = (side: 'before' | 'after', line: number): DiffSide => ({
-        line,
-        get parts() {
-          pair ??= toPair(before, after);
-          return pair[side] ?? [];
-        },
-      });
-      rows.push({
-        kind: 'changed',
-        before: before === undefined ? null : toSide('before', oldLine++),
-        after: after === undefined ? null : toSide('after', newLine++),
-      });
+/** Lines that stay, then those that were removed and added after them. */
+interface Piece {
+  same: readonly string[];
+  removed: readonly string[];
+  added: readonly string[];
+}
+
+/** The differences between two texts. A line keeps its line end, so that one at the end of the text counts. */
+function compareLines(before: readonly string[], after: readonly string[]): Piece[] {
+  const pieces: Piece[] = [];
+  let same: string[] = [];
+  let [oldFrom, newFrom] = [0, 0];
+  const compare = (oldTo: number, newTo: number): void => {
+    let removed: string[] = [];
+    let added: string[] = [];
+    const flush = () => {
+      if (removed.length + added.length === 0) return;
+      pieces.push({ same, removed, added });
+      [same, removed, added] = [[], [], []];
+    };
+    const [oldPart, newPart] = [before.slice(oldFrom, oldTo), after.slice(newFrom, newTo)];
+    for (const change of diffArrays(oldPart, newPart, { maxEditLength: MAX_EDITS }) ?? [
+      { removed: true, added: false, value: oldPart },
+      { removed: false, added: true, value: newPart },
+    ]) {
+      if (change.removed) removed.push(...change.value);
+      else if (change.added) added.push(...change.value);
+      else {
+        flush();
+        same.push(...change.value);
+      }
     }
-    removed = [];
-    added = [];
+    flush();
   };
-  for (const line of lines) {
-    const text = line.slice(1);
-    if (line.startsWith('-')) removed.push(text);
-    else if (line.startsWith('+')) added.push(text);
-    else if (!line.startsWith('\\')) {
-      flush();
-      const parts = [{ text, isChanged: false }];
-      rows.push({
-        kind: 'same',
-        before: { line: oldLine++, parts },
-        after: { line: newLine++, parts },
-      });
+  const isLong = before.length > LONG || after.length > LONG;
+  for (const [oldAt, newAt] of isLong ? findAnchors(before, after) : []) {
+    if (oldAt > oldFrom || newAt > newFrom) compare(oldAt, newAt);
+    same.push(before[oldAt] ?? '');
+    [oldFrom, newFrom] = [oldAt + 1, newAt + 1];
+  }
+  compare(before.length, after.length);
+  if (same.length > 0) pieces.push({ same, removed: [], added: [] });
+  return pieces;
+}
+
+/**
+ * Lines that stay for certain, as pairs of indexes: those that are once in each text, as many as are in the same
+ * order in both. It is the first step of a patience diff: https://bramcohen.livejournal.com/73318.html
+ */
+function findAnchors(before: readonly string[], after: readonly string[]): [number, number][] {
+  const places = new Map<string, { old: number[]; new: number[] }>();
+  const note = (lines: readonly string[], side: 'old' | 'new') => {
+    for (const [index, line] of lines.entries()) {
+      const found = places.get(line) ?? { old: [], new: [] };
+      found[side].push(index);
+      places.set(line, found);
     }
+  };
+  note(before, 'old');
+  note(after, 'new');
+  const pairs = [...places.values()].flatMap(({ old, new: others }) =>
+    old.length === 1 && others.length === 1 ? [[old[0] ?? 0, others[0] ?? 0] as const] : [],
+  );
+  return longestAscending(pairs);
+}
+
+/** The most of these pairs whose second numbers ascend, in their order. */
+function longestAscending(pairs: readonly (readonly [number, number])[]): [number, number][] {
+  interface Link {
+    pair: readonly [number, number];
+    before: Link | undefined;
+  }
+  // The last links of the best chains of each length.
+  const ends: Link[] = [];
+  for (const pair of pairs) {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[middle]?.pair[1] ?? 0) < pair[1]) low = middle + 1;
+      else high = middle;
+    }
+    ends[low] = { pair, before: ends[low - 1] };
+  }
+  const chain: [number, number][] = [];
+  for (let link = ends.at(-1); link !== undefined; link = link.before) chain.push([...link.pair]);
+  return chain.reverse();
+}
+
+function toSameRows(lines: readonly string[], oldFirst: number, newFirst: number): DiffRow[] {
+  return lines.map((line, index) => {
+    const parts = [{ text: withoutEnd(line), isChanged: false }];
+    return {
+      kind: 'same',
+      before: { line: oldFirst + index, parts },
+      after: { line: newFirst + index, parts },
+    };
+  });
+}
+
+function toChangedRows(
+  removed: readonly string[],
+  added: readonly string[],
+  oldFirst: number,
+  newFirst: number,
+): DiffRow[] {
+  return Array.from({ length: Math.max(removed.length, added.length) }, (_, index) => {
+    const [before, after] = [removed[index], added[index]];
+    let pair: ReturnType<typeof toPair> | null = null;
+    const toSide = (side: 'before' | 'after', line: number): DiffSide => ({
+      line,
+      get parts() {
+        pair ??= toPair(
+          before === undefined ? undefined : withoutEnd(before),
+          after === undefined ? undefined : withoutEnd(after),
+        );
+        return pair[side] ?? [];
+      },
+    });
+    return {
+      kind: 'changed',
+      before: before === undefined ? null : toSide('before', oldFirst + index),
+      after: after === undefined ? null : toSide('after', newFirst + index),
+    };
+  });
+}
+
+/** Puts a gap in the place of the lines that are far from a change. */
+function leaveOut(rows: readonly DiffRow[]): DiffRow[] {
+  const isNear = new Uint8Array(rows.length);
+  for (const [index, { kind }] of rows.entries()) {
+    if (kind === 'changed') isNear.fill(1, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+  }
+  const kept: DiffRow[] = [];
+  let left = 0;
+  const flush = () => {
+    if (left > 0) kept.push({ kind: 'gap', lines: left });
+    left = 0;
+  };
+  for (const [index, row] of rows.entries()) {
+    if (isNear[index] === 0) {
+      left += 1;
+      continue;
+    }
+    flush();
+    kept.push(row);
   }
   flush();
-  return rows;
+  return kept;
 }
 
 /**
@@ -155,30 +258,11 @@ function toPair(
   };
 }
 
-function replaceAll(before: string, after: string): DiffRow[] {
-  const toSide = (text: string, line: number): DiffSide => ({
-    line,
-    parts: [{ text, isChanged: false }],
-  });
-  return [
-    ...toLines(before).map((text, index): DiffRow => ({
-      kind: 'changed',
-      before: toSide(text, index + 1),
-      after: null,
-    })),
-    ...toLines(after).map((text, index): DiffRow => ({
-      kind: 'changed',
-      before: null,
-      after: toSide(text, index + 1),
-    })),
-  ];
-}
-
+/** The lines of a text, each with its line end. */
 function toLines(text: string): string[] {
-  if (text === '') return [];
-  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+  return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
-function countLines(text: string): number {
-  return toLines(text).length;
+function withoutEnd(line: string): string {
+  return line.endsWith('\n') ? line.slice(0, -1) : line;
 }

@@ -55,6 +55,19 @@ describe('a diff side by side', () => {
     expect(countChanges(toDiffRows('a\nb\n', null))).toEqual({ added: 0, removed: 2 });
   });
 
+  it('of long texts marks the lines that changed among those that stay', () => {
+    const text = (word: string) =>
+      Array.from(
+        { length: 3_000 },
+        (_, at) => `${at} likes ${at % 2 === 0 ? word : 'jazz'}\n\n`,
+      ).join('');
+    const [before, after] = [`${text('tea')}end`, `new\n${text('coffee')}end`];
+    const rows = toDiffRows(before, after, { isWhole: true });
+    expect(countChanges(rows)).toEqual({ added: 1_501, removed: 1_500 });
+    expect(textOf(rows, 'before')).toBe(`${before}\n`);
+    expect(textOf(rows, 'after')).toBe(`${after}\n`);
+  });
+
   it('of two large texts that share nothing is there all the same', () => {
     const text = (word: string) =>
       Array.from({ length: 3_000 }, (_, at) => `${word} ${at}\n`).join('');

@@ -80,6 +80,8 @@ export const FIGURES = {
   'console-list': atMost(100, 'ms', 'console, 100k files, 1M log rows', 'every list at the API'),
   'console-screen': atMost(2, 's', 'console, 100k files, 1M log rows', 'first screen'),
   'console-paint': atMost(600, 'ms', 'console, 100k files, 1M log rows', 'slowest largest paint'),
+  'console-task': atMost(200, 'ms', 'console, also texts of 6,000 lines', 'longest task of a view'),
+  'console-live': atMost(200, 'ms', 'console, 500 live events a second', 'longest task'),
   'console-shift': atMost(0.02, 'shift', 'console, 100k files, 1M log rows', 'worst of the views'),
   'console-frame': atMost(100, 'ms', 'console, 10,000 files and 1,000 users', 'scrolling'),
   'console-transfer': atMost(200, 'KB', 'console, first screen', 'transferred'),

@@ -7,6 +7,8 @@ export interface Screen {
   shownMs: number;
   /** The largest contentful paint, in milliseconds: web.dev/articles/lcp. */
   paintMs: number;
+  /** The longest task on the page's main thread, in milliseconds; 0 where none took 50: w3.org/TR/longtasks. */
+  taskMs: number;
   /** The cumulative layout shift: web.dev/articles/cls, summed up over the whole load. */
   shift: number;
   /** Bytes over the wire: the page, its files, and the answers that it shows. */
@@ -18,13 +20,23 @@ const VIEWPORT = { width: 1440, height: 900 };
 const SETTLED_MS = 300;
 
 const WATCH = `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)});
-window.seen = { paint: 0, shift: 0 };
+window.seen = { paint: 0, shift: 0, task: 0 };
 new PerformanceObserver((list) => {
   for (const { startTime } of list.getEntries()) seen.paint = startTime;
 }).observe({ type: 'largest-contentful-paint', buffered: true });
 new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) seen.task = Math.max(seen.task, duration);
+}).observe({ type: 'longtask', buffered: true });
+new PerformanceObserver((list) => {
   for (const { value } of list.getEntries()) seen.shift += value;
 }).observe({ type: 'layout-shift', buffered: true });`;
+
+/** What {@link WATCH} has seen. */
+interface Seen {
+  paint: number;
+  shift: number;
+  task: number;
+}
 
 async function inNewPage<Result>(
   browser: Browser,
@@ -58,8 +70,8 @@ export async function openScreen(
     const shownMs = performance.now() - started;
     await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
     await page.waitForTimeout(SETTLED_MS);
-    const { paint, shift } = await page.evaluate<{ paint: number; shift: number }>('seen');
-    return { shownMs, paintMs: paint, shift, transferred };
+    const { paint, shift, task } = await page.evaluate<Seen>('seen');
+    return { shownMs, paintMs: paint, taskMs: task, shift, transferred };
   });
 }
 
@@ -89,5 +101,44 @@ export async function scrollThrough(
       })(null);`);
     await page.locator(list).getByText(last, { exact: true }).waitFor({ timeout: 120_000 });
     return page.evaluate<number>('longest');
+  });
+}
+
+/**
+ * The longest task of a page that gets so many live events a second, in milliseconds. They come from within the page, because
+ * few machines make as many calls beside a browser; the first one is the newest of the service.
+ */
+export async function watchEvents(
+  browser: Browser,
+  { url, aSecond, seconds }: { url: string; aSecond: number; seconds: number },
+): Promise<number> {
+  return inNewPage(browser, async (page) => {
+    await page.addInitScript(`window.ask = window.fetch;
+      window.fetch = async (address, options) => {
+        if (!String(address).includes('/events/stream')) return ask(address, options);
+        const list = String(address).replace(/\\/stream.*/, '?limit=1');
+        const [event] = (await (await ask(list, { headers: options.headers })).json()).items;
+        const encoder = new TextEncoder();
+        let number = 0;
+        const body = new ReadableStream({
+          start(stream) {
+            setInterval(() => {
+              for (let n = 0; n < ${aSecond} / 50; n += 1) {
+                number += 1;
+                const data = JSON.stringify({ ...event, id: event.id + number });
+                stream.enqueue(encoder.encode('id: ' + event.id + number + '\\ndata: ' + data + '\\n\\n'));
+              }
+            }, 20);
+          },
+        });
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      };`);
+    await page.goto(url, { waitUntil: 'commit' });
+    const live = page.getByRole('region', { name: 'Live events', exact: true });
+    await live.getByText(/came too fast to be shown/).waitFor();
+    await page.waitForTimeout(1_000);
+    await page.evaluate('seen.task = 0');
+    await page.waitForTimeout(seconds * 1_000);
+    return (await page.evaluate<Seen>('seen')).task;
   });
 }
