@@ -16,7 +16,8 @@ import { expectNoProblems, go, openConsole, settled } from './support/console.ts
 // Loaded with the page, once: its builder would read it in again for each look.
 const axe = createRequire(import.meta.resolve('@axe-core/playwright')).resolve('axe-core');
 const WITH_AXE = {
-  context: { reducedMotion: 'reduce' },
+  // Low: what is drawn costs more than what is looked at.
+  context: { reducedMotion: 'reduce', viewport: { width: 1400, height: 600 } },
   script: readFileSync(axe, 'utf8'),
 } as const;
 /** Some thirty places, on a machine that does ten other things. */
@@ -378,7 +379,8 @@ describe('no fault of accessibility, light or dark,', () => {
     const faults: Record<string, string[]> = {};
     for (const { path, shown, act } of places(ids)) {
       await leaveOpen(page);
-      await go(page, path);
+      // What was open in front of the place before is closed: often this is the same view.
+      if (!page.url().endsWith(`/admin${path}`)) await go(page, path);
       await act?.(page, write);
       await page.getByText(shown).first().waitFor();
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
@@ -437,6 +439,7 @@ async function leaveOpen(page: Page): Promise<void> {
     await page.keyboard.press('Escape');
     // Another one, where it came from, may take its place.
     await last?.waitForElementState('hidden');
+    await last?.dispose();
   }
   const cancel = page.getByRole('button', { name: 'Cancel', exact: true });
   if ((await cancel.count()) === 0) return;
@@ -448,18 +451,66 @@ async function leaveOpen(page: Page): Promise<void> {
 /** What axe asks of colours alone: the rest is the same in the dark, and costs little. */
 const RULES_OF_COLOUR = ['color-contrast', 'link-in-text-block'];
 
-/** Looks at the structure of all of the page, and at the colours of what matches `within`. */
+/**
+ * Marks the texts in `within` whose looks are new on this page, and counts them. The look of a text is what its
+ * contrast depends on, in the light and in the dark: colours of it and of all that it stands on, and its size.
+ */
+const markNewLooks = (within: string) => `(() => {
+  const root = document.documentElement;
+  const texts = [...document.querySelectorAll(${JSON.stringify(within)})]
+    .flatMap((one) => [one, ...one.querySelectorAll('*')])
+    .filter((one) => one.matches('input, textarea, select') ||
+      [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== ''));
+  const readLooks = () => {
+    const grounds = new Map();
+    const groundOf = (one) => {
+      if (one === null) return '';
+      if (!grounds.has(one)) {
+        const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(one);
+        const isClear = backgroundColor === 'rgba(0, 0, 0, 0)' && backgroundImage === 'none' && opacity === '1' && filter === 'none';
+        const below = groundOf(one.parentElement);
+        grounds.set(one, isClear ? below : [below, backgroundColor, backgroundImage, opacity, filter].join());
+      }
+      return grounds.get(one);
+    };
+    return texts.map((one) => {
+      const { color, fontSize, fontWeight, textDecorationLine } = getComputedStyle(one);
+      const around = one.closest('a') === null ? '' : getComputedStyle(one.closest('a').parentElement).color;
+      return [groundOf(one), color, fontSize, fontWeight, textDecorationLine, around].join();
+    });
+  };
+  const scheme = root.classList.contains('dark') ? 'dark' : 'light';
+  const looks = readLooks();
+  root.classList.replace(scheme, scheme === 'dark' ? 'light' : 'dark');
+  const others = readLooks();
+  root.classList.replace(scheme === 'dark' ? 'light' : 'dark', scheme);
+  const seen = (window.seenLooks ??= new Set());
+  for (const old of document.querySelectorAll('[data-new-look]')) old.removeAttribute('data-new-look');
+  let count = 0;
+  texts.forEach((one, index) => {
+    const look = scheme === 'dark' ? [others[index], looks[index]] : [looks[index], others[index]];
+    if (seen.has(look.join())) return;
+    seen.add(look.join());
+    one.setAttribute('data-new-look', '');
+    count += 1;
+  });
+  return count;
+})()`;
+
+/** Looks at the structure of what matches `within`, and at the colours of what is new in it. */
 async function findFaults(page: Page, within: string): Promise<string[]> {
   await settled(page);
   const off = RULES_OF_COLOUR.map((rule) => [rule, { enabled: false }] as const);
-  const faults = await runAxe(page, 'html', { rules: Object.fromEntries(off) });
+  const faults = await runAxe(page, within === 'body' ? 'html' : within, {
+    rules: Object.fromEntries(off),
+  });
+  if ((await page.evaluate<number>(markNewLooks(within))) === 0) return faults;
   // The scheme of the place before comes first: a change of it draws everything anew.
   const isDark = (await page.locator('html.dark').count()) > 0;
   for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme });
     await page.locator(`html.${colorScheme}`).waitFor({ state: 'attached' });
-    await settled(page);
-    const found = await runAxe(page, within, { runOnly: RULES_OF_COLOUR });
+    const found = await runAxe(page, '[data-new-look]', { runOnly: RULES_OF_COLOUR });
     faults.push(...found.map((fault) => `${colorScheme}: ${fault}`));
   }
   return faults;
