@@ -11,6 +11,7 @@ const VIEWS: [path: string, shown: string][] = [
   ],
   ['/files?q=tea&in=contents', '1 file shown'],
   ['/files?q=tea&in=contents&userId=alice', '1 file shown'],
+  ['/search?q=tea', 'searched'],
   ['/users?hygiene=yes', 'checked, the worst first'],
   ['/revisions', 'Prune…'],
   ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
@@ -25,6 +26,10 @@ const VIEWS: [path: string, shown: string][] = [
   ['/dreams?tab=runs', '1 shown'],
   ['/dreams?tab=users', '1 shown'],
   ['/dreams?tab=settings', 'Waiting time, days'],
+  ['/usage', 'By user and space'],
+  ['/checks', 'No checks yet'],
+  ['/checks?tab=edit', 'What checks can say'],
+  ['/configuration?show=all', 'What works, and what is missing'],
   ['/audit', 'files.write'],
   ['/spaces', 'No spaces yet'],
   ['/spaces?do=new', 'Metadata'],
@@ -79,6 +84,8 @@ describe('on a narrow screen', () => {
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
       await settled(page);
       expect(await page.evaluate(BEYOND), view).toEqual([]);
+      // Also the frame around it, with what only screen readers read.
+      expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(390);
       expect(await page.evaluate(OVER_OTHERS), view).toEqual([]);
     }
 
