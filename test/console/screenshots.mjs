@@ -778,7 +778,7 @@ async function open(service, options) {
 async function publish(page, name) {
   const source = join(OUTPUT, `${name}.png`);
   if (!existsSync(source)) return;
-  const bytes = await toWebp(page, readFileSync(source), { quality: 0.75 });
+  const bytes = await toWebp(page, readFileSync(source), { quality: 0.66 });
   writeFileSync(join(DOCS, `console-${name.split('.')[0]}.webp`), bytes);
 }
 
