@@ -26,7 +26,7 @@ const VIEWS: [path: string, shown: string][] = [
   ['/dreams?tab=runs', '1 shown'],
   ['/dreams?tab=users', '1 shown'],
   ['/dreams?tab=settings', 'Waiting time, days'],
-  ['/usage', 'By user and space'],
+  ['/usage?since=2020-01-01T00:00:00.000Z', 'By user and space'],
   ['/checks', 'No checks yet'],
   ['/checks?tab=edit', 'What checks can say'],
   ['/configuration?show=all', 'What works, and what is missing'],
