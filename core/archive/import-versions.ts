@@ -275,9 +275,14 @@ async function* write(
       // The row of the audit is in the first write.
       const parts = audit.isWaiting ? [batch.slice(0, 1), batch.slice(1)] : [batch];
       for (const part of parts) {
-        const written = await Promise.all(
+        // All of them end before an error ends the import: a repeat would find those under way as others' writes.
+        const settled = await Promise.allSettled(
           part.map(([version, memory]) => writeOne(version, memory)),
         );
+        const written = settled.map((one) => {
+          if (one.status === 'rejected') throw one.reason;
+          return one.value;
+        });
         for (const skipped of written) if (skipped !== null) yield skipped;
       }
       for (const [, memory] of batch) {
