@@ -16,6 +16,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 import { REVISIONS } from '../schema/records.ts';
 
 const EMPTY: PageResult<RevisionRecord> = { items: [], next: null };
+const LEAST_ID = Buffer.alloc(16);
 
 /**
  * Lists revisions by id, along the narrowest index that the filter allows; its other conditions are
@@ -97,6 +98,8 @@ export async function listRevisions(
           query.where('r.actor', filter.actor ?? '').whereRaw("r.actor <> 'agent'");
           break;
         case 'id':
+          // All are above it. Without a bound, MariaDB sorts the whole table where other tables are filtered, too.
+          query.where('r.id', '>=', LEAST_ID);
           break;
         default:
           query.where(`r.${walk.by}`, ids.get(walk.by) as Buffer).whereNotNull(`r.${walk.by}`);

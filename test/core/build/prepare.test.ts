@@ -31,7 +31,7 @@ beforeAll(() => {
   mkdirSync(join(root, 'core/build'), { recursive: true });
   mkdirSync(join(root, 'core/cli'), { recursive: true });
   mkdirSync(join(root, 'node_modules/sqlite3/build/Release'), { recursive: true });
-  for (const name of ['prepare.cjs', 'bundle.mjs', 'bootstrap.cjs']) {
+  for (const name of ['prepare.cjs', 'bundle.mjs', 'common-js-types.mjs', 'bootstrap.cjs']) {
     cpSync(join(PROJECT, 'core/build', name), join(root, 'core/build', name));
   }
   for (const name of ['tsconfig.base.json', 'tsconfig.build.json']) {
