@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Suite } from './support/bench.ts';
 import { type NoteSet, pickQuery, placeAt } from './support/notes.ts';
-import { ADMIN_SECRET, fetchFilesBehind, fillRequest, startService } from './support/service.ts';
+import { ADMIN_SECRET, fillRequest, readFilesBehind, startService } from './support/service.ts';
 import { toSpread } from './support/statistics.ts';
 
 const WHOLE: NoteSet = { users: 1_000, notes: 50 };
@@ -22,7 +22,7 @@ export const suite: Suite = {
     const port = service.party?.port ?? null;
     if (service.party === null || port === null) return;
     await bench.fill(service, fillRequest(set));
-    while ((await fetchFilesBehind(port)) > 0) await sleep(POLL_MS);
+    while ((await readFilesBehind(service)) > 0) await sleep(POLL_MS);
     const checks = listChecks(set);
     let tookMs = 0;
     let counts = { passed: 0, failed: 0 };
