@@ -154,7 +154,8 @@ export async function redactText(
   };
   if (next !== null) return goOn(next, importsBefore);
   const imports = await findImports(storage, importsSince);
-  if (imports.ended > importsBefore) return goOn(null, imports.ended);
+  // A preview that went through them twice would list each file twice.
+  if (!dryRun && imports.ended > importsBefore) return goOn(null, imports.ended);
   await parts.accessQueue.flush();
   const records = await redactRecords(storage, erasure, page);
   if (page.begun !== null) {
@@ -180,8 +181,8 @@ export async function redactText(
 }
 
 /**
- * Where a redaction goes on: its id, how many files were looked at, and the next one, or the first one where it has no
- * name. Then how many imports had ended when these files were begun, of those that count since a time.
+ * Where a redaction goes on. `scope` and `path` name the next file; both are empty if it begins with the first one.
+ * `importsEnded` is the number of imports since `importsSince` that had ended when it began with the first file.
  */
 type Place = [
   id: string,

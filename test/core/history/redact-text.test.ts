@@ -30,6 +30,28 @@ async function open() {
   return { core, database, write };
 }
 
+/** A memory into which aaron's is imported, with times from before, when all files before zoe's have been gone through. */
+async function openImporting() {
+  const source = await openCore({ now: () => Date.parse('2024-05-06T07:08:09Z') });
+  for (const content of [`old ${SECRET}\n`, 'old\n']) {
+    await call(source, 'aaron', 'memory_write', { path: 'user/imported.md', content });
+  }
+  const archive = await exportAll(source);
+  const { core, database, write } = await open();
+  await write(`${SECRET}\n`);
+  await write(`${SECRET}\n`, undefined, 'zoe');
+  const get = core.storage.files.get.bind(core.storage.files);
+  let isImported = false;
+  vi.spyOn(core.storage.files, 'get').mockImplementation(async (key) => {
+    if (key.scope === 'u:zoe' && !isImported) {
+      isImported = true;
+      await importAll(core, archive);
+    }
+    return await get(key);
+  });
+  return { core, database };
+}
+
 /** All pages of a redaction. */
 async function redact(core: Core, request: RedactTextRequest): Promise<RedactTextAnswer> {
   const answer = await core.revisions.redactText(request, operator);
@@ -588,24 +610,7 @@ describe('a text that is redacted', () => {
   });
 
   it('is gone from what an import wrote meanwhile, with times from before', async () => {
-    const source = await openCore({ now: () => Date.parse('2024-05-06T07:08:09Z') });
-    for (const content of [`old ${SECRET}\n`, 'old\n']) {
-      await call(source, 'aaron', 'memory_write', { path: 'user/imported.md', content });
-    }
-    const archive = await exportAll(source);
-    const { core, database, write } = await open();
-    await write(`${SECRET}\n`);
-    await write(`${SECRET}\n`, undefined, 'zoe');
-    // By then all before zoe have been gone through.
-    const get = core.storage.files.get.bind(core.storage.files);
-    let isImported = false;
-    vi.spyOn(core.storage.files, 'get').mockImplementation(async (key) => {
-      if (key.scope === 'u:zoe' && !isImported) {
-        isImported = true;
-        await importAll(core, archive);
-      }
-      return await get(key);
-    });
+    const { core, database } = await openImporting();
     const answer = await redact(core, { text: SECRET, in: 'everywhere', reason });
     expect(answer.files.map((file) => file.path)).toEqual([
       path,
@@ -616,6 +621,13 @@ describe('a text that is redacted', () => {
     await core.indexer.drain();
     expect(await findCanary(database, SECRET)).toEqual([]);
     await expectSound(core);
+  });
+
+  it('is listed once by a preview beside which an import ends', async () => {
+    const { core } = await openImporting();
+    const request = { text: SECRET, in: 'everywhere', reason, dryRun: true } as const;
+    const { files } = await redact(core, request);
+    expect(files.map((file) => file.path)).toEqual([path, 'users/zoe/notes.md']);
   });
 
   it('may come again with an import that has not ended: the receipt says so', async () => {
