@@ -254,6 +254,7 @@ export function createRevisions(deps: Omit<RedactTextParts, keyof Texts>): Revis
 function countRevisionValues(storage: Storage, query: RevisionValuesQuery): Promise<ValueCounts> {
   return countValues(query, {
     read: (narrowed, page) => storage.revisions.list(toFilter(narrowed), page),
+    timeOf: ({ at }) => at,
     fields: {
       userId: ({ scope }) => toOwner(scope).userId,
       spaceId: ({ scope }) => toOwner(scope).spaceId,

@@ -15,14 +15,20 @@ type Read<Query, Row> = (query: Query, page: PageRequest) => Promise<PageResult<
  * Counts the values of a list's newest rows. Each field is counted with all filters but its own. Where
  * no row passes the filters, says which of them leaves none.
  *
+ * @param timeOf when a row was written, milliseconds since 1970.
  * @param fields how to read each field from a row, by the name of its filter.
  */
-export async function countValues<Query extends object, Row extends { at: number }>(
+export async function countValues<Query extends object, Row>(
   query: Query,
   {
     read,
+    timeOf,
     fields,
-  }: { read: Read<Query, Row>; fields: Readonly<Record<string, (row: Row) => string | null>> },
+  }: {
+    read: Read<Query, Row>;
+    timeOf: (row: Row) => number;
+    fields: Readonly<Record<string, (row: Row) => string | null>>;
+  },
 ): Promise<ValueCounts> {
   const active = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : name,
@@ -44,7 +50,7 @@ export async function countValues<Query extends object, Row extends { at: number
   const last = whole.rows.at(-1);
   return {
     rows: whole.rows.length,
-    from: whole.isAll || last === undefined ? null : toTime(last.at),
+    from: whole.isAll || last === undefined ? null : toTime(timeOf(last)),
     fields: counted,
     without: left,
   };

@@ -65,6 +65,7 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
       await queue.flush();
       return await countValues(query, {
         read: (narrowed, page) => storage.log.listAccess(toAccessFilter(narrowed), page),
+        timeOf: ({ at }) => at,
         fields: {
           userId: ({ scope, userId }) => userId ?? toOwner(scope).userId,
           spaceId: ({ scope }) => toOwner(scope).spaceId,
@@ -81,6 +82,7 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
       await queue.flush();
       return await countValues(query, {
         read: (narrowed, page) => storage.audit.list(toAuditFilter(narrowed), page),
+        timeOf: ({ at }) => at,
         fields: { operator: ({ operator }) => operator, action: ({ action }) => action },
       });
     },

@@ -37,10 +37,8 @@ export async function countEventValues(
   query: EventValuesQuery,
 ): Promise<ValueCounts> {
   return await countValues(query, {
-    read: async (narrowed, page) => {
-      const { items, next } = await store.listEvents(toListFilter(narrowed), page);
-      return { items: items.map((event) => ({ ...event, at: event.startedAt })), next };
-    },
+    read: (narrowed, page) => store.listEvents(toListFilter(narrowed), page),
+    timeOf: ({ startedAt }) => startedAt,
     fields: {
       userId: ({ scope, userId }) => userId ?? toOwner(scope).userId,
       spaceId: ({ scope }) => toOwner(scope).spaceId,

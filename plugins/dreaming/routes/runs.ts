@@ -126,10 +126,8 @@ function valuesRoute({ dreams, recover }: RunsRoutesOptions): RouteDefinition {
     async handle({ query }) {
       await recover();
       return await countValues(query, {
-        read: async (narrowed, page) => {
-          const { items, next } = await dreams.listRuns(toRunFilter(narrowed), page);
-          return { items: items.map((run) => ({ ...run, at: run.createdAt })), next };
-        },
+        read: (narrowed, page) => dreams.listRuns(toRunFilter(narrowed), page),
+        timeOf: ({ createdAt }) => createdAt,
         fields: {
           userId: ({ scope }) => toOwner(scope).userId,
           spaceId: ({ scope }) => toOwner(scope).spaceId,
