@@ -6,6 +6,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'vite';
+import { writeCommonJsTypes } from './common-js-types.mjs';
 
 const [folder = ''] = process.argv.slice(2);
 
@@ -53,8 +54,9 @@ const PARTS = [
 const TYPEBOX = 'typebox';
 const JOINED = path.join(folder, 'joined');
 
+const exported = readExports();
 // One that is missing fails where it is imported.
-const names = [...readExports(), ...STARTED, ...PARTS].filter((name) =>
+const names = [...exported, ...STARTED, ...PARTS].filter((name) =>
   existsSync(path.join(folder, `${name}.js`)),
 );
 const { output } = await join(
@@ -69,6 +71,7 @@ for (const { fileName, name } of output) {
 }
 cpSync(JOINED, folder, { recursive: true });
 rmSync(JOINED, { recursive: true });
+writeCommonJsTypes(path.resolve(folder), exported);
 
 /** The modules that package.json exports, without their endings. */
 function readExports() {

@@ -1,39 +1,27 @@
-// Run by prepare.cjs after the build: writes types for callers in CommonJS beside those of each entry. Node
-// lets them require these modules, and TypeScript asks for types of their own format (else TS1479).
-
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
-const [folder = ''] = process.argv.slice(2);
-
-const entries = readEntries().filter(({ types }) => existsSync(types));
-const program = ts.createProgram({
-  rootNames: entries.map(({ types }) => types),
-  options: {
-    noLib: true,
-    types: [],
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    module: ts.ModuleKind.NodeNext,
-  },
-  host: createOwnHost(),
-});
-const checker = program.getTypeChecker();
-for (const { types, script } of entries) {
-  writeFileSync(types.replace(/\.d\.ts$/, '.d.cts'), toCommonJs(types, script));
-}
-
-/** The types and scripts of the modules that package.json exports. */
-function readEntries() {
-  /** @type {{ exports?: Record<string, { types?: string, default?: string }> }} */
-  const { exports = {} } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const inFolder = (/** @type {string} */ file) =>
-    path.resolve(folder, file.replace('./dist/', ''));
-  return Object.values(exports).flatMap(({ types, default: script }) =>
-    types === undefined || script === undefined
-      ? []
-      : { types: inFolder(types), script: inFolder(script) },
-  );
+/**
+ * Writes `<name>.d.cts` beside the types of each module that package.json exports. Node lets callers in CommonJS
+ * require these modules, and TypeScript asks for types of their own format (else TS1479).
+ *
+ * @param {string} folder an absolute path
+ * @param {readonly string[]} names of the modules in it, without their endings
+ */
+export function writeCommonJsTypes(folder, names) {
+  const modules = names.map((name) => path.join(folder, name));
+  const program = ts.createProgram({
+    rootNames: modules.map((module) => `${module}.d.ts`),
+    options: {
+      noLib: true,
+      types: [],
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      module: ts.ModuleKind.NodeNext,
+    },
+    host: createOwnHost(),
+  });
+  for (const module of modules) writeFileSync(`${module}.d.cts`, toCommonJs(program, module));
 }
 
 /** Reads our own types alone: those of packages are not needed to know what a module exports. */
@@ -52,19 +40,20 @@ function createOwnHost() {
 }
 
 /**
- * @param {string} types
- * @param {string} script
+ * @param {import('typescript').Program} program
+ * @param {string} module
  */
-function toCommonJs(types, script) {
-  const source = program.getSourceFile(types);
+function toCommonJs(program, module) {
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(`${module}.d.ts`);
   const symbol = source === undefined ? undefined : checker.getSymbolAtLocation(source);
-  if (symbol === undefined) throw new Error(`${types} exports nothing.`);
+  if (symbol === undefined) throw new Error(`${module} has no types.`);
   const exported = new Map(checker.getExportsOfModule(symbol).map((one) => [one.name, one]));
-  const own = `'./${path.basename(script)}' with { 'resolution-mode': 'import' }`;
+  const own = `'./${path.basename(module)}.js' with { 'resolution-mode': 'import' }`;
   const lines = [`import type * as own from ${own};`, `export type * from ${own};`];
-  for (const name of listValues(script)) {
+  for (const name of listValues(`${module}.js`)) {
     lines.push(`export declare const ${name}: typeof own.${name};`);
-    if (isType(exported.get(name))) lines.push(`export type ${name} = own.${name};`);
+    if (isType(checker, exported.get(name))) lines.push(`export type ${name} = own.${name};`);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -90,9 +79,10 @@ function listValues(script) {
 /**
  * Whether a name is a type as well: that of a class, or of a schema.
  *
+ * @param {import('typescript').TypeChecker} checker
  * @param {import('typescript').Symbol | undefined} symbol
  */
-function isType(symbol) {
+function isType(checker, symbol) {
   if (symbol === undefined) return false;
   const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
   const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol;

@@ -136,7 +136,6 @@ async function buildService() {
     ];
     await build(args);
     await build([path.join(__dirname, 'bundle.mjs'), target]);
-    await build([path.join(__dirname, 'common-js-types.mjs'), target]);
     fs.mkdirSync(path.join(root, 'dist'), { recursive: true });
     for (const name of ['core', 'plugins', 'adapters']) {
       const folder = path.join(root, 'dist', name);
