@@ -149,7 +149,7 @@ async function findConflicts(
   onExisting: ImportOptions['onExisting'],
 ): Promise<void> {
   const conflicts: string[] = [];
-  // What an import that was cut off left at a path is no obstacle: it moves on before another memory comes.
+  // Files of an import that was cut off are no obstacle: they move on before another memory takes their path.
   const own = new Set(Array.from(memories.values(), ({ revisionId }) => revisionId));
   for (const memory of memories.values()) {
     if (memory.left === 0) continue;
@@ -162,7 +162,7 @@ async function findConflicts(
       memory.outcome = 'unchanged';
       memory.skipped = '';
     } else if (onExisting === 'new_versions') {
-      // On its way, a memory takes no file with it: the write leaves it out.
+      // A memory takes over a file where it stands and at its last path, but none in between.
       const isTaken = isLast || key.path === memory.path?.slice(1);
       if (!isTaken) continue;
       memory.path = present === undefined ? null : `/${present.path}`;
@@ -275,7 +275,7 @@ async function* write(
       // The row of the audit is in the first write.
       const parts = audit.isWaiting ? [batch.slice(0, 1), batch.slice(1)] : [batch];
       for (const part of parts) {
-        // All of them end before an error ends the import: a repeat would find those under way as others' writes.
+        // An error waits for all of them: a repeated import would take a write under way for somebody else's.
         const settled = await Promise.allSettled(
           part.map(([version, memory]) => writeOne(version, memory)),
         );

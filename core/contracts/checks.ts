@@ -19,9 +19,9 @@ export interface CheckRunRecord {
 }
 
 /**
- * What a run found in one memory. The first row of a check has its name and outcome. It belongs to the user, the
- * space or the file that the check is about; a check about several memories has it in shared memory. Its other
- * rows list the places in one memory each.
+ * What a run found in one memory. The first row of a check has the name and the outcome. It stands in the memory that
+ * the check is about, or in shared memory if the check is about several. Each other row lists the places in one
+ * memory.
  */
 export interface CheckResultRecord {
   scope: ScopeKey;

@@ -20,7 +20,7 @@ import { homeOf, parsePhysicalPath, toPhysicalPath, toScope } from './paths.ts';
 /** How often a write looks again for a file that moves meanwhile: of several moves at once, each look lets one pass. */
 const LOOKS = 50;
 
-/** Whatever else a call does: a key that may only write gives no memory another path. */
+/** What a new path needs, whatever else the call changes. */
 const MOVE = { name: 'memory_move', readOnly: false };
 
 interface SpaceFileDependencies extends Pick<CommitDependencies, 'limits'> {
@@ -64,7 +64,7 @@ function createWriter(commit: Commit, deps: SpaceFileDependencies) {
     return commit({ keys, caller, toPath: toPhysicalPath, call, isOnly: true }, plan);
   }
 
-  /** A call that deleted the file does not find it when it is repeated. */
+  /** Finds the file; or the first answer of a repeated call, which may have deleted it. */
   async function findOrReplay(
     place: Place,
     call: SpaceCall,

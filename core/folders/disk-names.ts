@@ -1,8 +1,8 @@
 import { toComparableName } from '../archive/disk-names.ts';
 
 /**
- * Chooses a path on the disk for each file of memory. Some disks can't keep `Notes.md` beside `notes.md`, and none
- * a file `a` beside a folder `a`: the second one gets a number, as in `notes%2.md`. No path in memory contains `%`.
+ * Chooses a path on the disk for each file of memory. Some disks can't keep both `Notes.md` and `notes.md`. No disk can
+ * keep both a file `a` and a folder `a`. The second one gets a number: `notes%2.md`. No path in memory contains `%`.
  */
 export class DiskNames {
   /** What stands where, by the path on the disk as the most lenient disk compares it. */

@@ -30,7 +30,7 @@ const RETRY_MS = 30_000;
 const LIST_AGAIN_MS = 60_000;
 /** How far the clocks of the service and of this machine may be apart. */
 const SKEW_MS = 3_600_000;
-/** In place of the hash of a held text that could not be read: that of the next look. */
+/** Stands for the hash of a held text that could not be read; the next look fills it in. */
 const UNREAD = '';
 /** Files that are worked on at once. */
 const AT_ONCE = 4;

@@ -78,8 +78,8 @@ export interface MountedRoutes {
 type AuthKind = RouteDefinition['auth'];
 
 // The service answers every path below these prefixes, and only after authentication, so that
-// nobody can probe for routes without a secret. Requests for routes of the default plugins, which are
-// not known before the start, wait for it there.
+// nobody can probe for routes without a secret. The routes of plugins are known only after the start: a
+// request below the prefixes of the default plugins waits for it.
 const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
   { kind: 'tools', prefix: '/v1/tools' },
   { kind: 'tools', prefix: '/v1/mcp' },

@@ -8,9 +8,9 @@ const RUN_LENGTH = 16;
 const MOST_RUNS = 32;
 
 /**
- * Characters that stand in a row in every text that a pattern matches, or one of several such rows; `null` if
- * there are none. It repeats nothing, so the engine of JavaScript looks for it in linear time, many
- * times faster than a {@link LinearPattern} looks for the whole.
+ * A simpler pattern that every match contains: a few characters in a row, or one of several such rows. `null` if the
+ * pattern has none. It repeats nothing, so the engine of JavaScript finds it in linear time, and much faster than a
+ * {@link LinearPattern} finds a whole match.
  */
 export function toRequiredPart(tree: PatternNode, flags: 'u' | 'iu'): RegExp | null {
   const runs = listRequired(tree);
@@ -59,8 +59,8 @@ function listRequiredInRow(nodes: readonly PatternNode[]): readonly Run[] | null
 }
 
 /**
- * The parts of a group one by one, and a repeated part as often as it must be there: `\d{3,}` becomes
- * `\d\d\d\d{3,}`, which is good enough to look for what its matches begin with.
+ * Takes groups apart, and writes a repeated part as often as it must be there: `\d{3,}` becomes `\d\d\d\d{3,}`. That
+ * is another pattern, but its matches begin in the same way.
  */
 function unfold(node: PatternNode): readonly PatternNode[] {
   if (node.kind === 'all') return node.nodes.flatMap(unfold);

@@ -33,7 +33,7 @@ export function createStores(
     newSpaceId: () => `store-${ids.next()}`,
     get: (spaceId) => spaces.get(spaceId),
     async create(id, settings, { caller, call }) {
-      // The id alone is kept for a repeat: it says nothing of a space that is erased since.
+      // A repeat needs the id alone, so nothing else of the space stays here when it is erased.
       const made = await idempotency.once(call, async () => {
         await spaces.create({ id, exclusivePaths: true, ...settings }, caller);
         return { id };
@@ -70,7 +70,7 @@ export function createStores(
     for await (const row of readRows((page) => storage.audit.list(filter, page), NEWEST_FIRST)) {
       const { path, versions } = row.details;
       const isAmong = Array.isArray(versions) && versions.includes(revision.version);
-      // With a version go others of the same path that have its content.
+      // To redact a version also redacts others at the same path with the same content.
       if (row.target !== revision.id && !(path === physicalPath && isAmong)) continue;
       return { at: row.at, operator: row.operator };
     }

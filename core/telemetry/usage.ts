@@ -22,8 +22,8 @@ interface Sources {
 }
 
 /**
- * Counts calls and tokens by owner, key, actor and model, and what each wrote, from the newest on. Writes are
- * counted in the history, because dreams, operators and imports write without a tool call.
+ * Counts calls, tokens and writes by owner, key, actor and model, from the newest on. It counts the writes in the
+ * history: dreams, operators and imports write without a tool call.
  */
 export async function readUsage(
   { store, revisions, keys: known }: Sources,

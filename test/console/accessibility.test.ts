@@ -452,8 +452,8 @@ async function leaveOpen(page: Page): Promise<void> {
 const RULES_OF_COLOUR = ['color-contrast', 'link-in-text-block'];
 
 /**
- * Marks the texts in `within` whose looks are new on this page, and counts them. The look of a text is what its
- * contrast depends on, in the light and in the dark: colours of it and of all that it stands on, and its size.
+ * Marks each text in `within` whose look was not seen on this page yet, and counts them. A look is all that the
+ * contrast depends on: the size of the text, its colours and those behind it, in light and in dark.
  */
 const markNewLooks = (within: string) => `(() => {
   const root = document.documentElement;

@@ -72,7 +72,7 @@ async function redactReasons(storage: Stores, look: Look): Promise<number> {
   });
 }
 
-/** Whom a freeze is about stays: without that it would stop nobody. */
+/** Notes whom a freeze is about. The name stays, or the freeze would stop nobody. */
 function noteTarget(freeze: ReturnType<typeof fromFreezeSetting>, names: LeftNames): void {
   const { target } = freeze ?? {};
   if (target === undefined) return;

@@ -19,7 +19,7 @@ export function keysRoutes({
   settings,
 }: Pick<Core, 'access' | 'tools' | 'settings'>): RouteDefinition[] {
   const { keys } = access;
-  /** Calls of memory stores are for a tool also where it is off. */
+  /** Memory stores call these tools even where they are off. */
   const toolNames = () => [
     ...new Set([
       ...tools.definitions.map((tool) => tool.name),

@@ -98,7 +98,7 @@ export async function listRevisions(
           query.where('r.actor', filter.actor ?? '').whereRaw("r.actor <> 'agent'");
           break;
         case 'id':
-          // All are above it. Without a bound, MariaDB sorts the whole table where other tables are filtered, too.
+          // Every id is above it. Without a bound, MariaDB sorts the whole table if other tables are filtered, too.
           query.where('r.id', '>=', LEAST_ID);
           break;
         default:

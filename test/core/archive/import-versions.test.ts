@@ -14,7 +14,7 @@ const HISTORY: Event[] = [
   ['moved', '/a', 'one'],
   ['moved', '/a', 'two'],
   ['moved', '/b', 'two'],
-  // At the path that another memory has left.
+  // It takes the path of a memory that has moved away.
   ['after', '/a', 'another'],
   ['after', '/a', null],
   // A folder where a file was.

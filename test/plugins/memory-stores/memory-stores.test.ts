@@ -271,7 +271,7 @@ describe('memories', () => {
       conflicting_memory_id: taken.id,
     });
     expect(await memories.update(other.id, { ...at, path: '/other.md' })).toEqual(other);
-    // Its own path is no obstacle; nor is one that only looks alike.
+    // A memory may move below its own path, and to a path that is only similar to another one.
     await memories.update(other.id, { ...at, path: '/other.md/below' });
     await memories.update(other.id, { ...at, path: '/other.md' });
     await create('/a_b');
